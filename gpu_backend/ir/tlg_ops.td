@@ -235,7 +235,8 @@ def TLG_WgmmaOp : TLG_Op<"wgmma", [MemoryEffects<[MemRead, MemWrite]>, AllTypesM
   let description = [{
     `b` is in shared memory; `a` too, or in registers as wgmmaOperandA. With `max_num_imprecise_acc`
     the tensor cores, which cut off sums of fp8 products, add up no more than so many of them (at
-    least those of one instruction); their sums are added to `acc` in fp32.
+    least those of one instruction); their sums are added to `acc` in fp32, and are complete at once.
+    With 128 sums for a thread and more, this is done for 64 columns at a time.
   }];
   let arguments = (ins TLG_Block:$a, TLG_Block:$b, AnyRankedTensor:$acc,
       I32Attr:$operand_bytes, DenseI32ArrayAttr:$warps, DefaultValuedAttr<StrAttr, "\"ieee\"">:$input_precision,

@@ -16,12 +16,16 @@
 #include "mlir/IR/TypeUtilities.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <array>
+#include <utility>
+
 using namespace mlir;
 
 namespace blockscope::gpu {
 namespace {
 
 constexpr int kRows = 64, kWarps = 4, kStepBytes = 32, kWordsA = 4;
+constexpr int kManySums = 128, kFewSums = 32; // registers of a thread
 
 /// Where the threads' warpgroups begin in a dot.
 struct Groups {
@@ -116,20 +120,21 @@ private:
   llvm::Value *base_ = nullptr;
 };
 
-/// The inline assembly of one dot: `result` = a * b, or added to what `result` was.
+/// The inline assembly of one dot: `result` = a * b, or added to what `result` was. `isTied`: it is
+/// in the registers of what it was, as it also is where it is added.
 struct Instruction {
   std::string text, constraints;
 };
 
 Instruction makeInstruction(tlg::WgmmaOp op, int64_t columns, llvm::StringRef letter,
-                            bool aInRegisters, bool transposeA, bool transposeB, bool adds) {
+                            bool aInRegisters, bool transposeA, bool transposeB, bool isTied,
+                            bool adds) {
   const auto bytes = static_cast<int>(op.getOperandBytes());
   const auto size = static_cast<int>(columns / 2);
   const bool isInteger = letter == "r";
   Instruction result;
-  result.constraints =
-      constraintsOf(letter, size, /*isTied=*/adds) + (aInRegisters ? ",r,r,r,r,l" : ",l,l");
-  const int a = adds ? 2 * size : size;
+  result.constraints = constraintsOf(letter, size, isTied) + (aInRegisters ? ",r,r,r,r,l" : ",l,l");
+  const int a = isTied ? 2 * size : size;
   const std::string left = aInRegisters ? braces(a, 4) : llvm::formatv("${0}", a).str();
   std::string modifiers = isInteger ? "" : ", 1, 1";
   if (bytes == 2)
@@ -213,10 +218,6 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
   Descriptor b(lowering, wgmma.getB(), depthOrderOf(wgmma), /*lineDim=*/1, groups.n, columns,
                rowBits);
   const llvm::StringRef letter = letterOf(sums.front()->getType());
-  const auto instruction = [&](bool adds) {
-    return makeInstruction(wgmma, columns, letter, aInRegisters, a && a->isTransposed(),
-                           b.isTransposed(), adds);
-  };
   std::optional<PayloadProducts> payloads;
   if (isOfPayloads(wgmma.getInputPrecision()))
     payloads.emplace(lowering, elementOfOperand(wgmma.getA()), elementOfOperand(wgmma.getB()),
@@ -226,53 +227,82 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
   if (registers)
     for (int64_t tile = 0; tile < tilesM * steps; ++tile)
       llvm::append_range(words, registers->words(tile));
-  // Step `step` of tile (i, j), added to `part` or in its place.
-  const auto multiply = [&](int64_t i, int64_t j, int64_t step,
-                            llvm::MutableArrayRef<llvm::Value *> part, bool adds) {
+  // Step `step` of the tiles in row i, for as many columns from `column` on as `part` has sums of;
+  // added to `part` or in its place, and with `isTied` in its registers.
+  const auto multiply = [&](int64_t i, int64_t column, int64_t step,
+                            llvm::MutableArrayRef<llvm::Value *> part, bool isTied, bool adds) {
     llvm::SmallVector<llvm::Value *> operands;
     llvm::ArrayRef<llvm::Value *> wordsA;
     if (aInRegisters)
       wordsA = llvm::ArrayRef(words).slice((i * steps + step) * kWordsA, kWordsA);
     llvm::Value *left = a ? a->at(i * kRows * groups.m, step * depth) : nullptr;
-    llvm::Value *right = b.at(j * columns * groups.n, step * depth);
+    llvm::Value *right = b.at(column, step * depth);
     if (payloads) {
       const DescribedOperand described{left, a && a->isTransposed()};
       payloads->multiplyGroup(wordsA, left ? &described : nullptr, {right, b.isTransposed()}, part);
       return;
     }
-    if (adds)
+    if (isTied)
       operands.assign(part.begin(), part.end());
     if (left)
       operands.push_back(left);
     else
       llvm::append_range(operands, wordsA);
     operands.push_back(right);
-    const Instruction code = instruction(adds);
+    const Instruction code =
+        makeInstruction(wgmma, 2 * static_cast<int64_t>(part.size()), letter, aInRegisters,
+                        a && a->isTransposed(), b.isTransposed(), isTied, adds);
     llvm::Value *result =
         lowering.assembly(structOf(lowering, part), code.text, code.constraints, operands);
     for (auto [index, sum] : llvm::enumerate(part))
       sum = builder.CreateExtractValue(result, index);
   };
-  const auto partOf = [&](int64_t i, int64_t j) {
-    return llvm::MutableArrayRef(sums).slice((i * tilesN + j) * size, size);
-  };
   constexpr llvm::StringLiteral kBegin = "wgmma.fence.sync.aligned;";
   constexpr llvm::StringLiteral kCommit = "wgmma.commit_group.sync.aligned;";
-  if (const std::optional<uint32_t> limit = wgmma.getMaxNumImpreciseAcc()) {
-    // Tile by tile, as each takes the registers of its sums once more.
+  const std::optional<uint32_t> limit = wgmma.getMaxNumImpreciseAcc();
+  if (limit && !payloads) { // those of payloads are exact
+    // Part by part, as each takes registers beside those of its sums. Where these fill half of what
+    // a thread has, a part is an eighth of that, and is added while the next one is multiplied. Two
+    // sets of registers take turns: ptxas would give each part its own, and add all of them last.
+    const bool isTight = sums.size() >= kManySums;
+    const int count = isTight ? std::min(size, kFewSums) : size;
     const int64_t most = std::max<int64_t>(1, *limit / depth);
+    struct Part {
+      Registers products;
+      llvm::MutableArrayRef<llvm::Value *> sums; ///< that they are added to
+    };
+    std::array<Part, 2> parts;
+    const auto finish = [&](Part &part, int pending) {
+      if (part.sums.empty())
+        return;
+      fence(lowering, llvm::formatv("wgmma.wait_group.sync.aligned {0};", pending).str(),
+            part.products);
+      for (auto [sum, product] : llvm::zip(part.sums, part.products))
+        sum = builder.CreateFAdd(sum, product);
+      part.sums = {};
+    };
     for (int64_t i = 0; i < tilesM; ++i)
-      for (int64_t j = 0; j < tilesN; ++j)
+      for (int64_t first = 0; first < tilesN * size; first += count)
         for (int64_t begin = 0; begin < steps; begin += most) {
-          Registers few(partOf(i, j));
+          Part &now = parts.front();
+          now.sums = llvm::MutableArrayRef(sums).slice(i * tilesN * size + first, count);
+          const bool isUsedAgain = !now.products.empty();
+          if (!isUsedAgain)
+            now.products.assign(now.sums.begin(), now.sums.end());
+          const int64_t column = first / size * columns * groups.n + first % size * 2;
           fence(lowering, kBegin, {}, words);
           for (int64_t step = begin; step < std::min(steps, begin + most); ++step)
-            multiply(i, j, step, few, /*adds=*/step != begin);
+            multiply(i, column, step, now.products, isUsedAgain || step != begin,
+                     /*adds=*/step != begin);
           fence(lowering, kCommit, {});
-          fence(lowering, "wgmma.wait_group.sync.aligned 0;", few);
-          for (auto [sum, part] : llvm::zip(partOf(i, j), few))
-            sum = builder.CreateFAdd(sum, part);
+          if (isTight) {
+            std::swap(parts[0], parts[1]);
+            finish(parts[0], /*pending=*/1);
+          } else {
+            finish(now, /*pending=*/0);
+          }
         }
+    finish(parts[1], /*pending=*/0);
     lowering.set(wgmma.getResult(), sums);
     return success();
   }
@@ -284,7 +314,9 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
   for (int64_t step = 0; step < steps; ++step)
     for (int64_t i = 0; i < tilesM; ++i)
       for (int64_t j = 0; j < tilesN; ++j)
-        multiply(i, j, step, partOf(i, j), /*adds=*/step > 0 || !isFresh);
+        multiply(i, j * columns * groups.n, step,
+                 llvm::MutableArrayRef(sums).slice((i * tilesN + j) * size, size),
+                 /*isTied=*/step > 0 || !isFresh, /*adds=*/step > 0 || !isFresh);
   if (payloads)
     payloads->unembedSums(sums);
   else

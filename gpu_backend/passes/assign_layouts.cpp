@@ -286,7 +286,7 @@ LogicalResult assignLayouts(func::FuncOp function, const GpuTarget &target,
   narrowDotOperands(function);
   widenDotOperands(function, target);
   keepDotSumsWide(function);
-  foldSumsIntoDots(function, target);
+  foldSumsIntoDots(function, target, options.numWarps);
   splitDots(function, target, options.numWarps);
   markReductionsInAnyOrder(function);
   const AxisAnalysis axes(function);

@@ -566,11 +566,28 @@ bool isDelayedBy(tl::DotOp dot, Value sum) {
   return llvm::any_of(added, [&](Operation *other) { return !needed.contains(other); });
 }
 
+/// Whether products of fp8 that are added to a sum fill, beside it, all registers of a thread.
+/// wgmma then multiplies part by part, and adds each one up in fp32.
+bool isAddedInParts(tl::DotOp dot, const GpuTarget &target, int numWarps) {
+  constexpr int64_t kManySums = 128;
+  return target.hasWgmma && numWarps % 4 == 0 && !isScaled(dot) && dot.getType().getRank() == 2 &&
+         dot.getType().getDimSize(0) >= 64 && dot.getType().getDimSize(1) >= 16 &&
+         depthOf(dot) >= mmaDepth(/*bytes=*/1) && !isOfPayloads(dot.getInputPrecision()) &&
+         dot.getType().getNumElements() >= kManySums * 32 * numWarps;
+}
+
 /// Has the dot of `fresh`, which is one side of `addition`, begin with the other side `sum`.
-bool foldInto(Operation *addition, const FreshDot &fresh, Value sum, const GpuTarget &target) {
+bool foldInto(Operation *addition, const FreshDot &fresh, Value sum, const GpuTarget &target,
+              int numWarps) {
   tl::DotOp dot = fresh.dot;
-  if (!dot || tensorCoreBytes(dot, target) == 0 || multipliesFp8(dot, target))
+  if (!dot || tensorCoreBytes(dot, target) == 0)
     return false;
+  if (multipliesFp8(dot, target)) {
+    if (!isAddedInParts(dot, target, numWarps))
+      return false;
+    if (!dot.getMaxNumImpreciseAcc())
+      dot.setMaxNumImpreciseAcc(static_cast<uint32_t>(depthOf(dot)));
+  }
   const bool mayRunAlone = target.hasWgmma && dot.getType().getShape().drop_back().back() >= 64;
   if (mayRunAlone && isDelayedBy(dot, sum))
     return false;
@@ -620,7 +637,7 @@ std::optional<Addition> additionOf(Operation *op) {
   return found;
 }
 
-void foldSum(Operation *op, const GpuTarget &target) {
+void foldSum(Operation *op, const GpuTarget &target, int numWarps) {
   const Type element = getElementTypeOrSelf(op->getResult(0).getType());
   if (!element.isF32() && !element.isInteger(32))
     return;
@@ -631,9 +648,11 @@ void foldSum(Operation *op, const GpuTarget &target) {
   const FreshDot ofLeft = freshDot(op, left), ofRight = freshDot(op, right);
   // Of two dots the later one first.
   const bool leftFirst = ofLeft && ofRight && ofRight.dot->isBeforeInBlock(ofLeft.dot);
-  if (!(leftFirst && foldInto(op, ofLeft, right, target)) && !foldInto(op, ofRight, left, target) &&
-      !leftFirst)
-    foldInto(op, ofLeft, right, target);
+  const auto fold = [&](const FreshDot &fresh, Value sum) {
+    return foldInto(op, fresh, sum, target, numWarps);
+  };
+  if (!(leftFirst && fold(ofLeft, right)) && !fold(ofRight, left) && !leftFirst)
+    fold(ofLeft, right);
   for (Operation *payload : payloads)
     if (payload->use_empty())
       payload->erase();
@@ -641,7 +660,7 @@ void foldSum(Operation *op, const GpuTarget &target) {
 
 } // namespace
 
-void foldSumsIntoDots(func::FuncOp function, const GpuTarget &target) {
+void foldSumsIntoDots(func::FuncOp function, const GpuTarget &target, int numWarps) {
   llvm::SmallVector<Operation *> additions;
   function.walk([&](Operation *op) {
     if (isa<arith::AddFOp, arith::AddIOp, tl::FromPayloadOp>(op) &&
@@ -649,7 +668,7 @@ void foldSumsIntoDots(func::FuncOp function, const GpuTarget &target) {
       additions.push_back(op);
   });
   for (Operation *addition : additions)
-    foldSum(addition, target);
+    foldSum(addition, target, numWarps);
 }
 
 } // namespace blockscope::gpu

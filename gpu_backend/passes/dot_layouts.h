@@ -50,8 +50,9 @@ void widenDotOperands(mlir::func::FuncOp function, const GpuTarget &target);
 /// Makes `sum + dot(a, b)` the one `dot(a, b, sum)` where the tensor cores add in fp32 or int32:
 /// the product needs no registers of its own, and the dots of an iteration may go on into the next
 /// one. So it does where the product is reshaped before it is added. The dots of fp8, scaled or
-/// not, keep their addition: the tensor cores add these with fewer bits. So does one that could
-/// begin before the sum is there.
-void foldSumsIntoDots(mlir::func::FuncOp function, const GpuTarget &target);
+/// not, keep their addition: the tensor cores add these with fewer bits. It is made part of the dot
+/// only where sums and products would not both fit in registers (see tlg.wgmma). A dot that could
+/// begin before the sum is there keeps its addition, too.
+void foldSumsIntoDots(mlir::func::FuncOp function, const GpuTarget &target, int numWarps);
 
 } // namespace blockscope::gpu

@@ -271,7 +271,8 @@ std::optional<DelayedDot> matchDelayedDot(scf::ForOp loop) {
   dot.second = dots[1];
   dot.firstWait = waitOf(dot.first);
   dot.secondWait = waitOf(dot.second);
-  const bool matches = dot.firstWait && dot.secondWait &&
+  // A dot that is added up part by part waits for each of them where it stands.
+  const bool matches = dot.firstWait && dot.secondWait && !dot.second.getMaxNumImpreciseAcc() &&
                        dot.firstWait->getBlock() == loop.getBody() &&
                        tlg::hasLayout(dot.second.getA().getType()) &&
                        !isLoaded(dot.second.getA()) && matchSum(loop, dot) && matchLoad(loop, dot);

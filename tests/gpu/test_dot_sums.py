@@ -1,5 +1,5 @@
-"""Sums of dots in fp16, which are in fp32 until something other than a dot or a cast to fp32 takes
-them."""
+"""Sums of dots: in fp16, which are in fp32 until something other than a dot or a cast to fp32 takes
+them; of fp8 products in so many registers that they are added part by part."""
 
 import blockscope as triton
 import blockscope.language as tl
@@ -44,3 +44,39 @@ def run_half_sums(size, k, dtype, device, warps=4):
 @pytest.mark.parametrize("k", [0, 64, 192, 4096])
 def test_sums_in_fp16(device, k, dtype, size):
     run_half_sums(size, k, dtype, device)
+
+
+@triton.jit
+def sums_of_fp8_kernel(
+    a_ptr, b_ptr, c_ptr, k, M: tl.constexpr, N: tl.constexpr, DEPTH: tl.constexpr,
+    MADE: tl.constexpr, LIMIT: tl.constexpr,
+):  # fmt: skip
+    m, n, step = tl.arange(0, M), tl.arange(0, N), tl.arange(0, DEPTH)
+    total = tl.full((M, N), 1, tl.float32)
+    for start in range(0, k, DEPTH):
+        a = tl.load(a_ptr + m[:, None] * k + (start + step)[None, :])
+        if MADE:
+            a = (a.to(tl.float32) * 2).to(a.dtype)
+        b = tl.load(b_ptr + n[None, :] * k + (start + step)[:, None])
+        total = total * 0.5 + tl.dot(a, b, max_num_imprecise_acc=LIMIT)
+    tl.store(c_ptr + m[:, None] * N + n[None, :], total)
+
+
+def run_sums_of_fp8(shape, k, depth, made, limit, device, warps, tolerance):
+    m, n = shape
+    a, b = (rand((size, max(k, 1)), torch.float8_e4m3fn, device) for size in (m, n))
+    c = torch.full((m, n), 77, dtype=torch.float32, device=device)
+    sums_of_fp8_kernel[(1,)](a, b, c, k, m, n, depth, made, limit, num_warps=warps)
+    want = torch.ones(m, n, device=device).double()
+    for start in range(0, k, depth):
+        left = a[:, start : start + depth].double() * (2 if made else 1)
+        want = want / 2 + left @ b[:, start : start + depth].double().T
+    check(c, want, tolerance)
+
+
+@pytest.mark.parametrize("limit", [None, 32])
+@pytest.mark.parametrize("made", [False, True])
+@pytest.mark.parametrize("k", [0, 64, 192, 2048])
+@pytest.mark.parametrize(("shape", "warps"), [((128, 128), 4), ((64, 256), 4), ((128, 256), 8)])
+def test_sums_of_fp8(device, shape, warps, k, made, limit):
+    run_sums_of_fp8(shape, k, 64, made, limit, device, warps, 3e-3)

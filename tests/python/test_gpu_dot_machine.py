@@ -103,6 +103,20 @@ def test_sums_in_fp16(k: int, size: int, arch: str, machines: Any) -> None:
 
 
 @pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("limit", [None, 32])
+@pytest.mark.parametrize("made", [False, True])
+@pytest.mark.parametrize("k", [0, 64, 192])
+@pytest.mark.parametrize(("shape", "warps"), [((128, 128), 4), ((64, 256), 4), ((128, 256), 8)])
+def test_sums_of_fp8_in_parts(
+    shape: Any, warps: int, k: int, made: bool, limit: int | None, arch: str, machines: Any
+) -> None:
+    """Beside 128 sums of a thread, 32 products at a time: 64 columns."""
+    dot_sums.run_sums_of_fp8(shape, k, 64, made, limit, "cpu", warps, 6e-6)
+    dots_by_wgmma = [i for i in machines[0].code if "mma_async" in i.parts]
+    assert dots_by_wgmma and all("m64n64k32" in i.parts for i in dots_by_wgmma)
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
 @pytest.mark.parametrize("limit", [None, 0, 32, 48, 64, 128])
 def test_limit_of_imprecise_sums(limit: int | None, arch: str, machines: Any) -> None:
     assert dots.run_limited(limit, 3, "cpu") < 1e-6

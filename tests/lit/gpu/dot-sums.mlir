@@ -91,3 +91,29 @@ func.func @reshaped(%a: f16, %b: f16, %p: !tl.ptr<f32>) {
   tl.store %at, %sum : tensor<4x16x64x!tl.ptr<f32>>, tensor<4x16x64xf32>
   return
 }
+
+// Sums of fp8 that would fill all registers of a thread beside their products are part of the dot,
+// which adds up no more than there are in an iteration; with half as many they are not.
+// CHECK-LABEL: func.func @parts(
+// CHECK: tlg.wgmma {{.*}}max_num_imprecise_acc = 64 : i32{{.*}} -> tensor<128x128xf32
+// CHECK: arith.addf {{.*}}tensor<64x128xf32
+// CHECK-NOT: arith.addf
+// CHECK: return
+func.func @parts(%d: f8E4M3FN, %p: !tl.ptr<f32>) {
+  %zero = arith.constant dense<0.0> : tensor<128x128xf32>
+  %few = arith.constant dense<0.0> : tensor<64x128xf32>
+  %at = tl.splat %p : !tl.ptr<f32> -> tensor<128x128x!tl.ptr<f32>>
+  %atFew = tl.splat %p : !tl.ptr<f32> -> tensor<64x128x!tl.ptr<f32>>
+  %a = tl.splat %d : f8E4M3FN -> tensor<128x64xf8E4M3FN>
+  %aFew = tl.splat %d : f8E4M3FN -> tensor<64x64xf8E4M3FN>
+  %b = tl.splat %d : f8E4M3FN -> tensor<64x128xf8E4M3FN>
+  %x = tl.load %at : tensor<128x128x!tl.ptr<f32>> -> tensor<128x128xf32>
+  %y = tl.load %atFew : tensor<64x128x!tl.ptr<f32>> -> tensor<64x128xf32>
+  %ab = tl.dot %a, %b, %zero : tensor<128x64xf8E4M3FN>, tensor<64x128xf8E4M3FN> -> tensor<128x128xf32>
+  %sum = arith.addf %x, %ab : tensor<128x128xf32>
+  %abFew = tl.dot %aFew, %b, %few : tensor<64x64xf8E4M3FN>, tensor<64x128xf8E4M3FN> -> tensor<64x128xf32>
+  %sumFew = arith.addf %y, %abFew : tensor<64x128xf32>
+  tl.store %at, %sum : tensor<128x128x!tl.ptr<f32>>, tensor<128x128xf32>
+  tl.store %atFew, %sumFew : tensor<64x128x!tl.ptr<f32>>, tensor<64x128xf32>
+  return
+}
