@@ -247,6 +247,18 @@ private:
         isUnsigned_ ? llvm::Intrinsic::umax : llvm::Intrinsic::smax, a, b);
   }
 
+  /// Whether a key is in two registers. The smaller and the larger one are then two instructions to
+  /// compare and two to choose each; one comparison tells both.
+  static bool isLong(llvm::Value *key) { return key->getType()->getIntegerBitWidth() > 32; }
+
+  llvm::Value *isLess(llvm::Value *a, llvm::Value *b) {
+    return isUnsigned_ ? builder_.CreateICmpULT(a, b) : builder_.CreateICmpSLT(a, b);
+  }
+  /// Whether `a` is less than `b`, or, unless `condition` holds, is not.
+  llvm::Value *isLess(llvm::Value *a, llvm::Value *b, llvm::Value *condition) {
+    return builder_.CreateICmpEQ(isLess(a, b), condition);
+  }
+
   llvm::Value *choose(const Condition &condition, llvm::Value *yes, llvm::Value *no) {
     if (condition.inThread)
       return builder_.CreateSelect(condition.inThread, yes, no);
@@ -281,9 +293,18 @@ private:
         const int partner = reg | (1 << owner.bit);
         if (partner == reg)
           continue;
+        const Condition isUp = ascends(reg, direction);
+        if (isLong(keys[reg])) {
+          llvm::Value *own = keys[reg], *other = keys[partner];
+          llvm::Value *swaps = isUp.inThread ? isLess(other, own, isUp.inThread)
+                               : isUp.isTrue ? isLess(other, own)
+                                             : isLess(own, other);
+          keys[reg] = builder_.CreateSelect(swaps, other, own);
+          keys[partner] = builder_.CreateSelect(swaps, own, other);
+          continue;
+        }
         llvm::Value *low = smaller(keys[reg], keys[partner]);
         llvm::Value *high = larger(keys[reg], keys[partner]);
-        const Condition isUp = ascends(reg, direction);
         keys[reg] = choose(isUp, low, high);
         keys[partner] = choose(isUp, high, low);
       }
@@ -299,8 +320,12 @@ private:
         takesLarger = builder_.CreateICmpEQ(takesLarger, isUp.inThread);
       else if (!isUp.isTrue)
         takesLarger = builder_.CreateNot(takesLarger);
-      keys[reg] = builder_.CreateSelect(takesLarger, larger(keys[reg], others[reg]),
-                                        smaller(keys[reg], others[reg]));
+      if (isLong(keys[reg]))
+        keys[reg] = builder_.CreateSelect(isLess(keys[reg], others[reg], takesLarger), others[reg],
+                                          keys[reg]);
+      else
+        keys[reg] = builder_.CreateSelect(takesLarger, larger(keys[reg], others[reg]),
+                                          smaller(keys[reg], others[reg]));
     }
   }
 
