@@ -198,7 +198,7 @@ private:
       if (isa<tl::JoinOp>(op) && !isBlock(op->getOperand(0))) // of scalars
         operand = split(*result);
       if (!operand && isBlock(op->getOperand(0)))
-        operand = choice_.fallback(op->getOperand(0));
+        operand = choice_.ofCheap(op->getOperand(0));
       for (Value value : op->getOperands())
         operands.push_back(operandIn(value, operand));
       if (hasBlockResult && operand)

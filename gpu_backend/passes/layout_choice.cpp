@@ -193,6 +193,28 @@ LinearLayout LayoutChoice::fallback(Value block) const {
   return blockedForAccess(blockType(block).getShape(), orderOf(block), 1, options_.numWarps);
 }
 
+LinearLayout LayoutChoice::ofCheap(Value block) const {
+  const auto isLike = [&](Value value) {
+    return isBlock(value) && blockType(value).getShape() == blockType(block).getShape();
+  };
+  llvm::SmallSetVector<Value, 8> cheap;
+  cheap.insert(block);
+  for (size_t i = 0; i < cheap.size(); ++i) {
+    Value value = cheap[i];
+    for (Operation *user : value.getUsers())
+      if (tl::isElementwise(user) && user->getNumResults() == 1)
+        if (const auto found = layouts_.find(user->getResult(0));
+            found != layouts_.end() && isLike(user->getResult(0)))
+          return found->second;
+    Operation *op = value.getDefiningOp();
+    if (tl::isElementwise(op))
+      for (Value operand : op->getOperands())
+        if (isLike(operand) && isCheap(operand) && tl::isElementwise(operand.getDefiningOp()))
+          cheap.insert(operand);
+  }
+  return fallback(block);
+}
+
 /// The layout of what repeats `block`, whose own elements stay in their threads. A thread has few
 /// repetitions by itself; more of them are shared among the threads that have copies of `block`.
 LinearLayout LayoutChoice::ofRepetitions(Operation *op, const LinearLayout &block) const {

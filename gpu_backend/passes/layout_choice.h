@@ -35,6 +35,9 @@ public:
   const DotLayouts &ofDot(mlir::Operation *op) const;
   /// A layout for a block that nothing asks more of.
   LinearLayout fallback(mlir::Value block) const;
+  /// A layout for a cheap block, to combine its elements: one in which others want it, or want what
+  /// it is made of, so that it is not computed twice.
+  LinearLayout ofCheap(mlir::Value block) const;
 
 private:
   bool computeCheap(mlir::Value value);

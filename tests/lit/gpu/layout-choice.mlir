@@ -700,3 +700,47 @@ func.func @steps_of_rows(%a: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %s: !tl.
   }
   return
 }
+
+// -----
+
+// A mask that chooses elements of a tile and is counted as well is made once, in the tile's layout,
+// though it could be made anew in any other.
+// CHECK-LABEL: func.func @counted_mask(
+// CHECK: arith.cmpi sgt, {{.*}} tensor<64x64xi32
+// CHECK-NOT: arith.cmpi sgt
+// CHECK: return
+func.func @counted_mask(%a: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %out: !tl.ptr<f32>, %counts: !tl.ptr<i32>, %n: i32) {
+  %none = arith.constant dense<0.0> : tensor<64x64xf32>
+  %stride = arith.constant dense<64> : tensor<64x1xi32>
+  %i = tl.range 0 to 64 : tensor<64xi32>
+  %row = tl.expand_dims %i axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %column = tl.expand_dims %i axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %0 = arith.muli %row, %stride : tensor<64x1xi32>
+  %1 = tl.broadcast %0 : tensor<64x1xi32> -> tensor<64x64xi32>
+  %2 = tl.broadcast %column : tensor<1x64xi32> -> tensor<64x64xi32>
+  %3 = tl.broadcast %row : tensor<64x1xi32> -> tensor<64x64xi32>
+  %offsets = arith.addi %1, %2 : tensor<64x64xi32>
+  %base = tl.splat %a : !tl.ptr<f32> -> tensor<64x64x!tl.ptr<f32>>
+  %at = tl.addptr %base, %offsets : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xi32>
+  %x = tl.load %at : tensor<64x64x!tl.ptr<f32>> -> tensor<64x64xf32>
+  %mask = arith.cmpi sgt, %3, %2 : tensor<64x64xi32>
+  %y = arith.select %mask, %x, %none : tensor<64x64xi1>, tensor<64x64xf32>
+  %sum = tl.reduce %y axis 1 {
+  ^bb0(%p: f32, %q: f32):
+    %both = arith.addf %p, %q : f32
+    tl.yield %both : f32
+  } : (tensor<64x64xf32>) -> tensor<64xf32>
+  %ones = arith.extui %mask : tensor<64x64xi1> to tensor<64x64xi32>
+  %count = tl.reduce %ones axis 1 {
+  ^bb0(%p: i32, %q: i32):
+    %both = arith.addi %p, %q : i32
+    tl.yield %both : i32
+  } : (tensor<64x64xi32>) -> tensor<64xi32>
+  %outs = tl.splat %out : !tl.ptr<f32> -> tensor<64x!tl.ptr<f32>>
+  %to = tl.addptr %outs, %i : tensor<64x!tl.ptr<f32>>, tensor<64xi32>
+  tl.store %to, %sum : tensor<64x!tl.ptr<f32>>, tensor<64xf32>
+  %countOuts = tl.splat %counts : !tl.ptr<i32> -> tensor<64x!tl.ptr<i32>>
+  %countTo = tl.addptr %countOuts, %i : tensor<64x!tl.ptr<i32>>, tensor<64xi32>
+  tl.store %countTo, %count : tensor<64x!tl.ptr<i32>>, tensor<64xi32>
+  return
+}
