@@ -225,6 +225,13 @@ llvm::SmallVector<llvm::StringRef, 1> codeOf(llvm::StringRef cubin) {
   return code;
 }
 
+size_t codeBytesOf(const GpuKernel &kernel) {
+  size_t bytes = 0;
+  for (const llvm::StringRef code : codeOf(kernel.cubin))
+    bytes += code.size();
+  return bytes;
+}
+
 /// Asks for so few registers that `ctas` CTAs run on a multiprocessor at the same time. One: ptxas
 /// gives some kernels that need many registers very few, and lets them spill, so that more of them
 /// run; where one CTA will do, it gives them all.
@@ -247,6 +254,14 @@ int ctasAtATime(const GpuKernel &kernel, int registers) {
   return kernel.target.ctasAtATime(kernel.numWarps, registers, kernel.sharedBytes);
 }
 
+/// The most registers of a thread with which `ctas` CTAs run at the same time.
+int registersFor(const GpuKernel &kernel, int ctas) {
+  int allowed = 1;
+  while (ctasAtATime(kernel, allowed + 1) >= ctas)
+    ++allowed;
+  return allowed;
+}
+
 /// How many CTAs could run at the same time with a few registers less than ptxas took: as many as
 /// possible, or one more than do now. What waits for memory hides it behind other CTAs.
 llvm::SmallVector<int, 2> moreCtas(const GpuKernel &kernel) {
@@ -262,10 +277,7 @@ llvm::SmallVector<int, 2> moreCtas(const GpuKernel &kernel) {
   const auto demand = static_cast<double>(registerDemand(kernel.ptx));
   llvm::SmallVector<int, 2> counts;
   for (const int ctas : {most, now + 1}) {
-    int allowed = 1;
-    while (ctasAtATime(kernel, allowed + 1) >= ctas)
-      ++allowed;
-    if (demand <= kHopeless * allowed && !llvm::is_contained(counts, ctas))
+    if (demand <= kHopeless * registersFor(kernel, ctas) && !llvm::is_contained(counts, ctas))
       counts.push_back(ctas);
   }
   return counts;
@@ -381,6 +393,33 @@ void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
   }
 }
 
+/// Has a kernel with tensor cores that spills nothing, and of which a scheduler has two warps or
+/// fewer, assembled with so few registers that one more CTA runs at the same time: other warps then
+/// multiply while one waits, or computes something else. Taken if it still spills nothing, or of
+/// one CTA next to nothing, and has about as many instructions.
+void makeRoomForWarps(GpuKernel &kernel, const GpuOptions &options) {
+  constexpr int kFewWarps = 8;       // of a multiprocessor
+  constexpr int kNextToNothing = 16; // bytes
+  constexpr double kFew = 0.75;      // of the registers
+  constexpr double kHopeless = 1.5;  // times what they may be
+  constexpr double kAbout = 1.05;
+  const int now = ctasAtATime(kernel, kernel.registers);
+  if (now == 0 || now * kernel.numWarps > kFewWarps)
+    return;
+  const int allowed = registersFor(kernel, now + 1);
+  if (allowed < kFew * kernel.registers || registerDemand(kernel.ptx) > kHopeless * allowed)
+    return;
+  GpuKernel other = kernel;
+  std::string ignored;
+  other.warnings.clear();
+  other.ptx = withCtas(kernel.ptx, now + 1);
+  if (!other.ptx.empty() && assembleOnce(other, options, &ignored) && other.registers <= allowed &&
+      other.spillBytes <= (now == 1 ? kNextToNothing : 0) &&
+      other.warnings.size() <= kernel.warnings.size() &&
+      static_cast<double>(codeBytesOf(other)) <= kAbout * static_cast<double>(codeBytesOf(kernel)))
+    kernel = std::move(other);
+}
+
 } // namespace
 
 bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) {
@@ -427,7 +466,9 @@ bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) 
   if (options.maxRegisters)
     return true;
   if (kernel.spillBytes == 0) {
-    if (!hasMatrixInstructions(kernel.ptx))
+    if (hasMatrixInstructions(kernel.ptx))
+      makeRoomForWarps(kernel, options);
+    else
       chooseRegisters(kernel, options);
     return true;
   }

@@ -347,6 +347,46 @@ def test_few_registers_less_let_more_programs_run():
 
 
 @blockscope.jit
+def attention_in_integers(
+    q, k, v, table, out, length, heads, page, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr
+):
+    m, n, d = tl.program_id(0) * M + tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)
+    x = tl.load(q + m[:, None] * D + d[None, :], m[:, None] < length, 0)
+    top = tl.full((M,), -float("inf"), tl.float32)
+    for start in range(0, length, N):
+        at = start + n
+        row = (tl.load(table + at // page, at < length, 0) * page + at % page) * heads * D
+        y = tl.load(k + row[None, :] + d[:, None], at[None, :] < length, 0)
+        s = tl.where(at[None, :] <= m[:, None], tl.dot(x, y) * 0.5, -float("inf"))
+        top = tl.maximum(top, tl.max(s, 1))
+    total = tl.zeros((M,), tl.int64)
+    acc = tl.zeros((M, D), tl.int64)
+    for start in range(0, length, N):
+        at = start + n
+        row = (tl.load(table + at // page, at < length, 0) * page + at % page) * heads * D
+        y = tl.load(k + row[None, :] + d[:, None], at[None, :] < length, 0)
+        z = tl.load(v + row[:, None] + d[None, :], at[:, None] < length, 0)
+        s = tl.where(at[None, :] <= m[:, None], tl.dot(x, y) * 0.5, -float("inf"))
+        w = tl.exp2(s - top[:, None])
+        total += tl.sum((w * 65536).to(tl.int64), 1)
+        acc += (tl.dot(w.to(x.dtype), z) * 65536).to(tl.int64)
+    o = acc.to(tl.float32) / total.to(tl.float32)[:, None]
+    tl.store(out + m[:, None] * D + d[None, :], o.to(tl.float16), m[:, None] < length)
+
+
+def test_few_registers_less_let_a_third_program_multiply():
+    """ptxas alone gives a thread more than the 168 registers with which three programs of 4 warps
+    run at the same time."""
+    types = (tl.float16, tl.float16, tl.float16, tl.int32, tl.float16)
+    sizes = {"M": 16, "N": 64, "D": 128, "num_warps": 4, "num_stages": 1}
+    kernel = compiled(attention_in_integers, *types, 1000, 8, 16, **sizes)
+    assert ".minnctapersm 3" in kernel.asm["ptx"]
+    assert kernel.n_regs <= 168 and kernel.n_spills == 0
+    kernel = compiled(attention_in_integers, *types, 1000, 8, 16, **sizes, maxnreg=255)
+    assert ".minnctapersm" not in kernel.asm["ptx"] and kernel.n_regs > 168
+
+
+@blockscope.jit
 def scaled_sum(x_ptr, y_ptr, out_ptr, size, blocks, BLOCK: tl.constexpr):
     for block in range(tl.program_id(0), blocks, tl.num_programs(0)):
         at = block * BLOCK + tl.arange(0, BLOCK)
