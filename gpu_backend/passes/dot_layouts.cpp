@@ -572,7 +572,7 @@ bool isAddedInParts(tl::DotOp dot, const GpuTarget &target, int numWarps) {
   constexpr int64_t kManySums = 128;
   return target.hasWgmma && numWarps % 4 == 0 && !isScaled(dot) && dot.getType().getRank() == 2 &&
          dot.getType().getDimSize(0) >= 64 && dot.getType().getDimSize(1) >= 16 &&
-         depthOf(dot) >= mmaDepth(/*bytes=*/1) && !isOfPayloads(dot.getInputPrecision()) &&
+         depthOf(dot) >= mmaDepth(/*elementBytes=*/1) && !isOfPayloads(dot.getInputPrecision()) &&
          dot.getType().getNumElements() >= kManySums * 32 * numWarps;
 }
 
