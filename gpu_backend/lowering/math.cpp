@@ -10,7 +10,7 @@
 #include "gpu_backend/lowering/libdevice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 using namespace mlir;
@@ -129,26 +129,35 @@ llvm::Value *elementsInMemory(llvm::Function &function, llvm::Type *type) {
   return llvm::IRBuilder<>(&entry, entry.begin()).CreateAlloca(type, nullptr, kName);
 }
 
+using Values = llvm::SmallVector<llvm::Value *, 2>;
+using Function = llvm::function_ref<llvm::Value *(Operands)>;
+
 /// The results of `function` for all of `x`, in a loop: code that hardly ever runs.
-llvm::SmallVector<llvm::Value *>
-oneByOne(Lowering &lowering, llvm::ArrayRef<llvm::Value *> x,
-         llvm::function_ref<llvm::Value *(llvm::Value *)> function) {
+llvm::SmallVector<llvm::Value *> oneByOne(Lowering &lowering, llvm::ArrayRef<Values> x,
+                                          Function function) {
   llvm::IRBuilder<> &builder = lowering.builder();
-  llvm::Type *type = x.front()->getType();
-  llvm::Value *memory = elementsInMemory(lowering.function(), llvm::ArrayType::get(type, x.size()));
-  const auto element = [&](llvm::Value *number) {
-    return builder.CreateInBoundsGEP(type, memory, number);
+  llvm::Type *type = x.front().front()->getType();
+  const size_t operands = x.front().size();
+  auto *array = llvm::ArrayType::get(type, x.size() * operands);
+  llvm::Value *memory = elementsInMemory(lowering.function(), array);
+  const auto element = [&](llvm::Value *number, size_t operand) {
+    llvm::Value *first = builder.CreateInBoundsGEP(type, memory, lowering.i32(operand * x.size()));
+    return builder.CreateInBoundsGEP(type, first, number);
   };
-  for (auto [number, value] : llvm::enumerate(x))
-    builder.CreateStore(value, element(lowering.i32(number)));
+  for (auto [number, values] : llvm::enumerate(x))
+    for (auto [operand, value] : llvm::enumerate(values))
+      builder.CreateStore(value, element(lowering.i32(number), operand));
   llvm::BasicBlock *before = builder.GetInsertBlock();
   auto *body = llvm::BasicBlock::Create(lowering.context(), "slow", &lowering.function());
   auto *after = llvm::BasicBlock::Create(lowering.context(), "slow.end", &lowering.function());
   builder.CreateBr(body);
   builder.SetInsertPoint(body);
   llvm::PHINode *number = builder.CreatePHI(builder.getInt32Ty(), 2);
-  llvm::Value *place = element(number);
-  builder.CreateStore(function(builder.CreateLoad(type, place)), place);
+  Values values;
+  for (size_t operand = 0; operand < operands; ++operand)
+    values.push_back(builder.CreateLoad(type, element(number, operand)));
+  llvm::Value *result = function(values);
+  builder.CreateStore(result, element(number, 0));
   llvm::Value *next = builder.CreateAdd(number, lowering.i32(1));
   number->addIncoming(lowering.i32(0), before);
   number->addIncoming(next, builder.GetInsertBlock());
@@ -162,55 +171,148 @@ oneByOne(Lowering &lowering, llvm::ArrayRef<llvm::Value *> x,
   builder.SetInsertPoint(after);
   llvm::SmallVector<llvm::Value *> results;
   for (size_t i = 0; i < x.size(); ++i)
-    results.push_back(builder.CreateLoad(type, element(lowering.i32(i))));
+    results.push_back(builder.CreateLoad(type, element(lowering.i32(i), 0)));
   return results;
 }
 
-/// Sine and cosine of a thread's elements without a branch for each: only if one is large do all go
-/// through libdevice, whose way for large ones is long.
-template <bool isCosine> LogicalResult sine(Lowering &lowering, Operation *op) {
-  const llvm::SmallVector<int> first = firstEqualRegisters(op);
-  const llvm::ArrayRef<llvm::Value *> operands = lowering.get(op->getOperand(0));
-  llvm::SmallMapVector<llvm::Value *, llvm::Value *, 8> results;
-  for (int reg : first)
-    results.insert({operands[reg], nullptr});
-  if (!operands.front()->getType()->isFloatTy() || results.size() == 1)
-    return eachFloat<libraryOfName, NarrowestFloat::Fp32>(lowering, op);
+/// A result that is right where a condition holds.
+struct Quick {
+  llvm::Value *result, *isRight;
+};
+
+/// The results of a thread's elements without a branch for each: only if `quick` is not right for
+/// one do all go through libdevice's `name`, whose code is long. For fp32.
+LogicalResult quickly(Lowering &lowering, Operation *op, llvm::StringRef name,
+                      llvm::function_ref<Quick(Operands)> quick) {
   llvm::IRBuilder<> &builder = lowering.builder();
-  llvm::Value *isAnyLarge = nullptr;
-  llvm::SmallVector<llvm::Value *> x;
-  for (auto &[value, result] : results) {
-    x.push_back(value);
-    llvm::Value *isLarge =
-        builder.CreateFCmpOGE(builder.CreateUnaryIntrinsic(Intrinsic::fabs, value),
-                              llvm::ConstantFP::get(builder.getFloatTy(), 105615.0));
-    isAnyLarge = isAnyLarge ? builder.CreateOr(isAnyLarge, isLarge) : isLarge;
-    result = sineOfSmall(builder, value, isCosine);
+  const llvm::SmallVector<int> first = firstEqualRegisters(op);
+  llvm::SmallVector<Values> x;
+  llvm::SmallDenseMap<std::pair<llvm::Value *, llvm::Value *>, size_t> known;
+  llvm::SmallVector<size_t> places; // of the registers in `x`
+  for (const int reg : first) {
+    Values values;
+    for (Value operand : op->getOperands())
+      values.push_back(lowering.get(operand)[reg]);
+    const auto [place, isNew] = known.insert({{values.front(), values.back()}, x.size()});
+    places.push_back(place->second);
+    if (isNew)
+      x.push_back(values);
+  }
+  llvm::SmallVector<llvm::Value *> results;
+  llvm::Value *areRight = nullptr;
+  for (const Values &values : x) {
+    const Quick made = quick(values);
+    areRight = areRight ? builder.CreateAnd(areRight, made.isRight) : made.isRight;
+    results.push_back(made.result);
   }
   llvm::BasicBlock *before = builder.GetInsertBlock();
   llvm::BasicBlock *slowEnd = nullptr;
   llvm::SmallVector<llvm::Value *> slow;
-  lowering.onlyIf(isAnyLarge, [&] {
-    slow = oneByOne(lowering, x, [&](llvm::Value *value) {
-      return library(lowering, isCosine ? "cos" : "sin", value);
-    });
+  lowering.onlyIf(builder.CreateNot(areRight), [&] {
+    slow = oneByOne(lowering, x, [&](Operands values) { return library(lowering, name, values); });
     slowEnd = builder.GetInsertBlock();
   });
   for (auto [result, exact] : llvm::zip(results, slow)) {
     llvm::PHINode *phi = builder.CreatePHI(exact->getType(), 2);
-    phi->addIncoming(result.second, before);
+    phi->addIncoming(result, before);
     phi->addIncoming(exact, slowEnd);
-    result.second = phi;
+    result = phi;
   }
   Registers registers;
-  for (int reg : first)
-    registers.push_back(results[operands[reg]]);
+  for (const size_t place : places)
+    registers.push_back(results[place]);
   lowering.set(op->getResult(0), registers);
   return success();
 }
 
-llvm::Value *remainder(Lowering &lowering, Operation *, Operands x) {
+/// Whether an op works on one element of fp32 for a thread, or on elements of other types: there
+/// libdevice is called for each.
+bool isForEach(Lowering &lowering, Operation *op) {
+  return !lowering.get(op->getOperand(0)).front()->getType()->isFloatTy() ||
+         firstEqualRegisters(op).size() == 1;
+}
+
+template <bool isCosine> LogicalResult sine(Lowering &lowering, Operation *op) {
+  if (isForEach(lowering, op))
+    return eachFloat<libraryOfName, NarrowestFloat::Fp32>(lowering, op);
+  llvm::IRBuilder<> &builder = lowering.builder();
+  return quickly(lowering, op, isCosine ? "cos" : "sin", [&](Operands x) -> Quick {
+    llvm::Value *isSmall =
+        builder.CreateFCmpULT(builder.CreateUnaryIntrinsic(Intrinsic::fabs, x[0]),
+                              llvm::ConstantFP::get(builder.getFloatTy(), 105615.0));
+    return {sineOfSmall(builder, x[0], isCosine), isSmall};
+  });
+}
+
+/// `size`, which is not negative, with the sign of `x`. LLVM takes several instructions for a
+/// copysign of what was cast.
+llvm::Value *withSignOf(llvm::IRBuilder<> &builder, llvm::Value *size, llvm::Value *x) {
+  llvm::Type *type = x->getType();
+  const unsigned bits = type->getPrimitiveSizeInBits();
+  llvm::Type *integer = builder.getIntNTy(bits);
+  llvm::Value *sign =
+      builder.CreateAnd(builder.CreateBitCast(x, integer),
+                        llvm::ConstantInt::get(integer, llvm::APInt::getSignMask(bits)));
+  return builder.CreateBitCast(builder.CreateOr(builder.CreateBitCast(size, integer), sign), type);
+}
+
+/// The remainder by a constant 2^n of 1 or more, exactly: null for other divisors.
+llvm::Value *remainderByPower(llvm::IRBuilder<> &builder, Operands x) {
+  auto *divisor = llvm::dyn_cast<llvm::ConstantFP>(x[1]);
+  if (!divisor)
+    return nullptr;
+  const llvm::APFloat power = llvm::abs(divisor->getValueAPF());
+  llvm::APFloat inverse = power;
+  if (!power.getExactInverse(&inverse) || inverse.isDenormal() ||
+      inverse > llvm::APFloat::getOne(power.getSemantics()))
+    return nullptr;
+  llvm::Type *type = x[0]->getType();
+  llvm::Value *size = builder.CreateUnaryIntrinsic(Intrinsic::fabs, x[0]);
+  llvm::Value *quotient = builder.CreateUnaryIntrinsic(
+      Intrinsic::trunc, builder.CreateFMul(size, llvm::ConstantFP::get(type, inverse)));
+  llvm::Value *rest = builder.CreateIntrinsic(
+      Intrinsic::fma, type, {quotient, llvm::ConstantFP::get(type, -power), size});
+  return withSignOf(builder, rest, x[0]);
+}
+
+/// The remainder where the quotient is below 2^21. An approximate quotient is then off by one at
+/// most, which its remainder tells, and the right one's remainder is exact.
+Quick remainderOfSmall(llvm::IRBuilder<> &builder, Operands x) {
+  const auto constant = [&](double value) {
+    return llvm::ConstantFP::get(builder.getFloatTy(), value);
+  };
+  llvm::Value *a = builder.CreateUnaryIntrinsic(Intrinsic::fabs, x[0]);
+  llvm::Value *b = builder.CreateUnaryIntrinsic(Intrinsic::fabs, x[1]);
+  const auto restOf = [&](llvm::Value *quotient) {
+    return builder.CreateIntrinsic(Intrinsic::fma, builder.getFloatTy(),
+                                   {builder.CreateFNeg(quotient), b, a});
+  };
+  llvm::Value *about = builder.CreateUnaryIntrinsic(
+      Intrinsic::trunc, builder.CreateIntrinsic(Intrinsic::nvvm_div_full, {a, b}));
+  llvm::Value *rest = restOf(about);
+  llvm::Value *off =
+      builder.CreateSelect(builder.CreateFCmpOLT(rest, constant(0)), constant(-1), constant(0));
+  off = builder.CreateSelect(builder.CreateFCmpOGE(rest, b), constant(1), off);
+  rest = restOf(builder.CreateFAdd(about, off));
+  llvm::Value *isSmall = builder.CreateFCmpOLT(a, builder.CreateFMul(b, constant(0x1p21)));
+  // div.full takes divisors from 2^-126 to 2^126.
+  isSmall = builder.CreateAnd(isSmall, builder.CreateFCmpOGE(b, constant(0x1p-126)));
+  isSmall = builder.CreateAnd(isSmall, builder.CreateFCmpOLE(b, constant(0x1p126)));
+  return {withSignOf(builder, rest, x[0]), isSmall};
+}
+
+llvm::Value *remainderOf(Lowering &lowering, Operation *, Operands x) {
+  if (llvm::Value *result = remainderByPower(lowering.builder(), x))
+    return result;
   return library(lowering, "fmod", x);
+}
+
+LogicalResult remainder(Lowering &lowering, Operation *op) {
+  const bool isByConstant = llvm::isa<llvm::Constant>(lowering.get(op->getOperand(1)).front());
+  if (isByConstant || isForEach(lowering, op))
+    return eachFloat<remainderOf, NarrowestFloat::Fp32>(lowering, op);
+  return quickly(lowering, op, "fmod",
+                 [&](Operands x) { return remainderOfSmall(lowering.builder(), x); });
 }
 
 llvm::Value *fma(Lowering &lowering, Operation *, Operands x) {
@@ -249,7 +351,7 @@ llvm::ArrayRef<LoweringRow> mathRows() {
   constexpr NarrowestFloat kFp32 = NarrowestFloat::Fp32;
   static constexpr LoweringRow kRows[] = {
       {"arith.divf", eachFloat<divide, kFp32>},
-      {"arith.remf", eachFloat<remainder, kFp32>},
+      {"arith.remf", remainder},
       {"math.absf", eachFloat<unary<Intrinsic::fabs>>},
       {"math.absi", eachRegister<absoluteInteger>},
       {"math.ceil", eachFloat<unary<Intrinsic::ceil>, kFp32>},

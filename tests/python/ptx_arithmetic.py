@@ -46,6 +46,8 @@ class Arithmetic:
 
     def op_cvt(self, i: Instruction, at: np.ndarray) -> None:
         target, source = i.parts[-2], i.parts[-1]
+        if target.endswith("x2"):
+            raise NotImplementedError(f"{i.parts}: ptx_matrix_machine.py has conversions to pairs")
         values = self.number(i.operands[1], at, source)
         for mode, function in self._ROUNDINGS.items():
             if i.has(mode):  # to a whole number

@@ -18,7 +18,9 @@ import gpu_cases
 import gpu_rows
 import machine_cases
 import numpy as np
+import ptx_arithmetic
 import ptx_machine
+import ptx_matrix_machine
 import pytest
 from blockscope.runtime.jit import MockTensor
 from op_cases import dtype_of
@@ -189,6 +191,54 @@ def test_a_thread_with_one_large_element_has_right_sines_of_all() -> None:
     with np.errstate(invalid="ignore"):
         wanted = np.sin(x.astype(np.float64)), np.cos(x.astype(np.float64))
     np.testing.assert_allclose((sines, cosines), wanted, rtol=0, atol=2e-7)
+
+
+@triton.jit
+def remainders_kernel(x_ptr, y_ptr, out_ptr, one_ptr, eight_ptr, N: tl.constexpr):
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    tl.store(out_ptr + i, x % tl.load(y_ptr + i))
+    tl.store(one_ptr + i, x % 1.0)
+    tl.store(eight_ptr + i, x % -8.0)
+
+
+@pytest.mark.parametrize("units", [-2, 0, 2])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_remainders_are_exact(dtype: Any, units: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where div.full is off by the units that PTX allows; of a thread's 8 elements all have
+    small quotients, or some have not."""
+    divide = ptx_arithmetic.Arithmetic.op_div
+
+    def inexactly(machine: Any, i: Any, at: np.ndarray) -> None:
+        divide(machine, i, at)
+        if "full" in i.parts:
+            quotients = machine.number(i.operands[0], at, "f32")
+            for _ in range(abs(units)):
+                quotients = np.nextafter(quotients, np.float32(np.copysign(np.inf, units)))
+            machine.put(i.operands[0], at, quotients)
+
+    monkeypatch.setattr(ptx_arithmetic.Arithmetic, "op_div", inexactly)
+    random = np.random.default_rng(5)
+    most = 4 if dtype == np.float16 else 6
+    x, y = random.standard_normal((2, 2048)) * 10.0 ** random.uniform(-3, most / 2, (2, 2048))
+    x[::2] = np.rint(x[::2] * 8) / 8
+    y[::4] = random.integers(1, 9, 512)  # quotients that are whole, or next to it
+    x, y = x.astype(dtype), y.astype(dtype)
+    x[1::4] = (y * random.integers(-1000, 1000, 2048).astype(dtype))[1::4]
+    large = np.finfo(dtype).max
+    tiny = np.finfo(dtype).smallest_subnormal
+    x[8:1024:72], y[8:1024:72] = large, random.uniform(0.5, 3, 15).astype(dtype)
+    specials = np.array([0, -0.0, 1, -1, np.inf, -np.inf, np.nan, large, tiny, -tiny], dtype)
+    x[1024:1124], y[1024:1124] = np.repeat(specials, 10), np.tile(specials, 10)
+    results = np.zeros((3, 2048), dtype)
+    kernel = compiled(remainders_kernel, [x, y, *results], 4, "sm_90a", N=2048)
+    ptx_matrix_machine.run(kernel, [x, y, *results])
+    with np.errstate(all="ignore"):
+        wanted = np.fmod(x, y), np.fmod(x, dtype(1)), np.fmod(x, dtype(-8))
+    for got, want in zip(results, wanted, strict=True):
+        np.testing.assert_array_equal(got, want)
+        number = ~np.isnan(want)
+        np.testing.assert_array_equal(np.signbit(got)[number], np.signbit(want)[number])
 
 
 @triton.jit
