@@ -524,8 +524,9 @@ bool LayoutChoice::spreadToVariables(Value value, const LinearLayout &layout,
     if (user->getBlock() != value.getParentBlock())
       continue;
     if (isa<scf::YieldOp>(user)) {
-      auto loop = cast<scf::ForOp>(user->getParentOp());
-      if (!give(loop.getRegionIterArg(use.getOperandNumber()), layout))
+      // An `if` that a loop's result leaves by has layouts of its own.
+      auto loop = dyn_cast<scf::ForOp>(user->getParentOp());
+      if (!loop || !give(loop.getRegionIterArg(use.getOperandNumber()), layout))
         continue;
       isReached = true;
       Value result = loop.getResult(use.getOperandNumber());

@@ -20,12 +20,16 @@ from blockscope.driver import driver
 from blockscope.driver.cpu import CPUUtils, cpu_features
 from blockscope.errors import NotYetSupported
 from blockscope.timing import RETURN_MODES, do_bench_cpu_quick
+from blockscope.timing import quantiles_of as _quantile
+from blockscope.timing import summarize as _summarize_statistics
 
 __all__ = [
     "RETURN_MODES",
     "Benchmark",
     "Mark",
     "Table",
+    "_quantile",
+    "_summarize_statistics",
     "allclose",
     "assert_almost_equal",
     "assert_close",

@@ -8,25 +8,30 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 RETURN_MODES = ("min", "max", "mean", "median", "all")
 _ESTIMATE_RUNS = 5
 
 
-def _quantile(ordered: Sequence[float], q: float) -> float:
-    """The q-quantile of sorted values, linear between neighbours."""
-    position = q * (len(ordered) - 1)
-    low = math.floor(position)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
+def quantiles_of(times: Iterable[float], quantiles: Iterable[float]) -> list[float]:
+    """The quantiles of values in any order, linear between neighbours."""
+    ordered = sorted(map(float, times))
+    found = []
+    for q in quantiles:
+        position = q * (len(ordered) - 1)
+        low = math.floor(position)
+        high = min(low + 1, len(ordered) - 1)
+        found.append(ordered[low] + (ordered[high] - ordered[low]) * (position - low))
+    return found
 
 
-def summarize(times: list[float], quantiles: Sequence[float] | None, return_mode: str) -> Any:
+def summarize(times: Any, quantiles: Sequence[float] | None, return_mode: str) -> Any:
+    """What ``do_bench`` gives for these times. Public benchmarks call it with times of their own,
+    in a tensor too, as older versions of Triton wanted them."""
     if quantiles is not None:
-        ordered = sorted(times)
-        values = [_quantile(ordered, q) for q in quantiles]
+        values = quantiles_of(times, quantiles)
         return values[0] if len(values) == 1 else values
     if return_mode == "all":
         return times
@@ -36,7 +41,7 @@ def summarize(times: list[float], quantiles: Sequence[float] | None, return_mode
         "mean": statistics.fmean,
         "median": statistics.median,
     }
-    return summaries[return_mode](times)
+    return summaries[return_mode]([float(time) for time in times])
 
 
 def check_arguments(fn: Any, return_mode: str, quantiles: Any) -> None:
@@ -112,8 +117,8 @@ def first_times_on_gpu(driver: Any, fn: Callable[[], Any]) -> list[float]:
     cache = driver.get_empty_cache_for_benchmark()
     fn()  # compiles
     cuda = driver.get_device_interface()
-    times = sorted(event_times(cuda, fn, _ESTIMATE_RUNS, lambda: driver.clear_cache(cache)))
-    return [_quantile(times, q) for q in (0.5, 0.2, 0.8)]
+    times = event_times(cuda, fn, _ESTIMATE_RUNS, lambda: driver.clear_cache(cache))
+    return quantiles_of(times, (0.5, 0.2, 0.8))
 
 
 def event_times(

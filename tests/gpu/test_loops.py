@@ -181,6 +181,40 @@ def test_product_in_an_if(device):
 
 
 @triton.jit
+def sums_leave_an_if_kernel(
+    a_ptr, b_ptr, most_ptr, count_ptr, K, N: tl.constexpr, BLOCK: tl.constexpr
+):
+    n, step = tl.arange(0, N), tl.arange(0, BLOCK)
+    if K > 0:
+        most = tl.full((N,), float("-inf"), tl.float32)
+        for k in range(0, K, BLOCK):
+            a = tl.load(a_ptr + n[:, None] * K + (k + step)[None, :])
+            b = tl.load(b_ptr + (k + step)[:, None] * N + n[None, :])
+            most = tl.maximum(most, tl.max(tl.dot(a, b), axis=1))
+        result = most + 1.0
+    else:
+        most = tl.zeros((N,), tl.float32)
+        result = most
+    tl.store(most_ptr + n, most)
+    tl.store(count_ptr + n, result)
+
+
+@pytest.mark.parametrize("k", [0, 96])
+def test_what_is_made_of_sums_leaves_an_if(k, device):
+    """As the loop's own result, and as what is computed from it."""
+    a = torch.randn(64, k, device=device).half()
+    b = torch.randn(k, 64, device=device).half()
+    most, more = torch.ones(64, device=device), torch.ones(64, device=device)
+    sums_leave_an_if_kernel[1,](a, b, most, more, k, 64, 32, num_warps=4, num_stages=2)
+    want = torch.zeros(64, device=device, dtype=torch.float64)
+    if k:
+        products = a.double().reshape(64, -1, 32).transpose(0, 1) @ b.double().reshape(-1, 32, 64)
+        want = products.amax((0, 2))
+    assert (most.double() - want).abs().max() <= 1e-4
+    assert (more.double() - want - int(k > 0)).abs().max() <= 1e-4
+
+
+@triton.jit
 def heads_kernel(
     a_ptr, b_ptr, c_ptr, K, H: tl.constexpr, M: tl.constexpr, N: tl.constexpr, BLOCK: tl.constexpr
 ):

@@ -176,6 +176,12 @@ def test_product_in_an_if(arch: str, machines: Any) -> None:
 
 
 @BOTH_ARCHS
+@pytest.mark.parametrize("k", [0, 96])
+def test_what_is_made_of_sums_leaves_an_if(k: int, arch: str, machines: Any) -> None:
+    loops.test_what_is_made_of_sums_leaves_an_if(k, "cpu")
+
+
+@BOTH_ARCHS
 @pytest.mark.parametrize("heads", [2, 8])
 def test_sums_in_another_shape(heads: int, arch: str, machines: Any) -> None:
     """The products are added where the sums are, though these have a dimension more."""

@@ -1,5 +1,7 @@
 """Parts of Triton beside the language that public files import: tools, the profiler, ``_C``."""
 
+import textwrap
+
 import blockscope as triton
 import blockscope.language as tl
 import pytest
@@ -288,3 +290,89 @@ def test_functions_run_in_a_process_of_their_own():
     assert len(str(done.exc)) == 100_000
     with pytest.raises(RuntimeError, match=r"exit code 3:\nlast words"):
         run_in_process(_in_process, ("dies",))
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_functions_that_the_language_keeps_to_itself(step, monkeypatch):
+    """Kernels of public files call them: combine functions, and what sorts are made of."""
+
+    @triton.jit
+    def larger(value1, index1, value2, index2):
+        return tl.standard._argmax_combine(value1, index1, value2, index2, True)
+
+    @triton.jit
+    def smaller(value1, index1, value2, index2):
+        return tl.standard._argmin_combine(value1, index1, value2, index2, False)
+
+    @triton.jit
+    def kernel(x_ptr, out_ptr, N: tl.constexpr):
+        at = tl.arange(0, N)
+        x = tl.core._promote_bfloat16_to_float32(tl.load(x_ptr + at))
+        tl.static_assert(x.dtype == tl.float32)
+        most, where_most = tl.reduce((x, at), 0, larger)
+        least, where_least = tl.reduce((x, at), 0, smaller)
+        bit = tl.standard._indicator(3, 1)
+        tl.static_assert(bit.shape == [1, 2, 1])
+        tl.store(out_ptr, most)
+        tl.store(out_ptr + 1, where_most)
+        tl.store(out_ptr + 2, least)
+        tl.store(out_ptr + 3, where_least)
+        tl.store(out_ptr + 4 + tl.arange(0, 2), tl.reshape(bit, [2]))
+
+    monkeypatch.setenv("TRITON_INTERPRET", str(int(step)))
+    x = torch.tensor([3.0, 5.0, 1.0, 5.0], dtype=torch.bfloat16)
+    out = torch.zeros(6)
+    kernel[(1,)](x, out, 4)
+    assert out.tolist() == [5, 1, 1, 2, 0, 1]
+
+
+def test_programmatic_dependent_launch_by_its_module():
+    code = """
+    import torch, triton, triton.language as tl
+    from triton.language.extra.cuda.gdc import gdc_launch_dependents, gdc_wait
+    from triton.language.extra.cuda.utils import num_threads
+
+    @triton.jit
+    def kernel(out_ptr):
+        gdc_wait()
+        tl.store(out_ptr, num_threads())
+        gdc_launch_dependents()
+
+    out = torch.zeros(1)
+    kernel[(1,)](out, num_warps=2)
+    assert out.item() == 64
+    """
+    assert python(OFFER + textwrap.dedent(code)) == ""
+
+
+def test_what_a_kernel_can_call_is_a_jit_callable():
+    from blockscope.runtime.jit import JITCallable
+
+    jitted = triton.jit(lambda x: x)
+    constant = triton.constexpr_function(lambda x: x)
+    assert isinstance(jitted, JITCallable) and isinstance(constant, JITCallable)
+    assert not isinstance(len, JITCallable)
+
+
+def test_types_by_name():
+    from blockscope import _utils
+
+    assert _utils.canonicalize_dtype(torch.float16) == _utils.canonicalize_dtype("half") == "fp16"
+    assert _utils.canonicalize_ptr_dtype(tl.float32, True) == "*kfp32"
+    names = ("u1", "i1", "uint8", "bf16", "float8_e5m2", "int64", "void")
+    assert [_utils.get_primitive_bitwidth(name) for name in names] == [1, 1, 8, 16, 8, 64, 0]
+    with pytest.raises(KeyError):
+        _utils.canonicalize_dtype("x")
+    assert _utils.validate_block_shape([4, 8]) == 32
+    with pytest.raises(ValueError, match="power of 2"):
+        _utils.validate_block_shape([3])
+
+
+def test_paths_into_nested_tuples():
+    from blockscope import _utils
+
+    nested = [1, (2, "a", [3])]
+    paths = _utils.find_paths_if(nested, lambda path, value: isinstance(value, int))
+    assert paths == [(0,), (1, 0), (1, 2, 0)]
+    assert [_utils.get_iterable_path(nested, path) for path in paths] == [1, 2, 3]
+    assert _utils.find_paths_if(5, lambda path, value: True) == [()]

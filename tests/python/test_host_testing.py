@@ -21,6 +21,18 @@ def test_do_bench_quantiles_and_return_modes():
         assert testing.do_bench(lambda: None, 0, 1, return_mode=mode) > 0
 
 
+def test_times_of_others_are_summarized():
+    assert testing._quantile([3.0, 1.0, 2.0], [0, 0.25, 1]) == [1.0, 1.5, 3.0]
+    times = [4.0, 1.0, 2.0]
+    assert testing._summarize_statistics(times, [0.5, 1], "mean") == [2.0, 4.0]
+    assert testing._summarize_statistics(times, [0.5], "mean") == 2.0
+    assert testing._summarize_statistics(times, None, "median") == 2.0
+    assert testing._summarize_statistics(times, None, "all") is times
+    tensor = pytest.importorskip("torch").tensor(times)
+    assert testing._summarize_statistics(tensor, [0.5], "mean") == 2.0
+    assert testing._summarize_statistics(tensor, None, "mean") == pytest.approx(7 / 3)
+
+
 def test_a_slow_function_is_timed_once():
     calls = []
     testing.do_bench(lambda: (calls.append(1), time.sleep(0.1)), warmup=10, rep=20)

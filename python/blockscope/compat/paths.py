@@ -22,6 +22,7 @@ PATHS = {
     "_C": "compat._C",
     "_filecheck": "compat.filecheck",
     "_internal_testing": "compat.internal_testing",
+    "_utils": "compat._utils",
     "backends": "compat.backends",
     "compiler": "compat.compiler",
     "experimental": "compat.experimental",

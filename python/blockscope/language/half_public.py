@@ -8,7 +8,15 @@ from typing import Any
 from blockscope.language import core
 from blockscope.language.aggregate import aggregate as _aggregate
 from blockscope.language.aggregate import aggregate_value
-from blockscope.language.core import constexpr, dtype, tensor, tensor_method, tuple, unwrap
+from blockscope.language.core import (
+    builtin,
+    constexpr,
+    dtype,
+    tensor,
+    tensor_method,
+    tuple,
+    unwrap,
+)
 from blockscope.language.descriptor import tensor_descriptor as tensor_descriptor_base
 from blockscope.language.descriptor import tensor_descriptor_type as tensor_descriptor_base_type
 
@@ -31,6 +39,12 @@ base_type.register(dtype)
 
 def _to_tensor(x: Any, *_: Any) -> Any:
     return core.to_tensor(x)
+
+
+@builtin
+def _promote_bfloat16_to_float32(t: Any) -> Any:
+    """Bfloat16 as float32, all other types as they are."""
+    return t.to(core.float32) if t.dtype.is_bf16() else t
 
 
 def _unwrap_shape(shape: Any) -> list[Any]:
@@ -67,6 +81,7 @@ def validate_block_shape(shape: Any) -> int:
 __all__ = [
     "_aggregate",
     "_constexpr_to_value",
+    "_promote_bfloat16_to_float32",
     "_tensor_member_fn",
     "_to_tensor",
     "_unwrap_shape",

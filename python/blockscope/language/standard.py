@@ -3,7 +3,7 @@
 from typing import Any
 
 from blockscope.language.core import builtin, constexpr, unwrap
-from blockscope.language.creation import zeros, zeros_like
+from blockscope.language.creation import arange, zeros, zeros_like
 from blockscope.language.elementwise import cdiv
 from blockscope.language.math import sigmoid, softmax
 from blockscope.language.reduce import (
@@ -24,13 +24,49 @@ from blockscope.language.reduce import (
     xor_sum,
 )
 from blockscope.language.scan import cumprod, cumsum
-from blockscope.language.shape import flip, interleave, ravel, squeeze, swizzle2d, unsqueeze
+from blockscope.language.shape import (
+    flip,
+    interleave,
+    ravel,
+    reshape,
+    squeeze,
+    swizzle2d,
+    unsqueeze,
+)
 from blockscope.language.sort import bitonic_merge, sort, topk
 
 _argmax_combine_tie_break_left = builtin(_extreme_index(is_max=True, tie_break_left=True))
 _argmax_combine_tie_break_fast = builtin(_extreme_index(is_max=True, tie_break_left=False))
 _argmin_combine_tie_break_left = builtin(_extreme_index(is_max=False, tie_break_left=True))
 _argmin_combine_tie_break_fast = builtin(_extreme_index(is_max=False, tie_break_left=False))
+
+
+@builtin
+def _argmax_combine(
+    value1: Any, index1: Any, value2: Any, index2: Any, tie_break_left: Any
+) -> tuple[Any, Any]:
+    """The larger of two (value, index) pairs."""
+    combine = _extreme_index(is_max=True, tie_break_left=bool(unwrap(tie_break_left)))
+    pair: tuple[Any, Any] = combine(value1, index1, value2, index2)
+    return pair
+
+
+@builtin
+def _argmin_combine(
+    value1: Any, index1: Any, value2: Any, index2: Any, tie_break_left: Any
+) -> tuple[Any, Any]:
+    """The smaller of two (value, index) pairs."""
+    combine = _extreme_index(is_max=False, tie_break_left=bool(unwrap(tie_break_left)))
+    pair: tuple[Any, Any] = combine(value1, index1, value2, index2)
+    return pair
+
+
+@builtin
+def _indicator(n_dims: Any, j: Any) -> Any:
+    """0 and 1 along dimension ``j`` of ``n_dims`` dimensions, of size 1 elsewhere."""
+    shape = [1] * int(unwrap(n_dims))
+    shape[int(unwrap(j))] = 2
+    return reshape(arange(0, 2), shape)
 
 
 @builtin
@@ -46,8 +82,11 @@ def _is_power_of_two(i: Any) -> Any:
 
 
 __all__ = [
+    "_argmax_combine",
+    "_argmin_combine",
     "_elementwise_max",
     "_elementwise_min",
+    "_indicator",
     "_or_combine",
     "_pick_sum_dtype",
     "_prod_combine",

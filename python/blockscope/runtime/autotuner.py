@@ -105,10 +105,10 @@ class Autotuner(_core.Launchable, Wrapper):
         self.user_defined_post_hook = post_hook is not None
         self.pre_hook = pre_hook or self._reset_and_save
         self.post_hook = post_hook or self._restore
-        self._read_pruning(prune_configs_by or {})
         self.base_fn = self.fn
         while not inspect.isfunction(self.base_fn) and hasattr(self.base_fn, "fn"):
             self.base_fn = self.base_fn.fn
+        self._read_pruning(prune_configs_by or {})
         self._warn_of_unknown_keys()
         self._do_bench = do_bench
         self.num_warmups = warmup
@@ -144,11 +144,11 @@ class Autotuner(_core.Launchable, Wrapper):
         self.__dict__.update(state, _call=_Call())
 
     def _read_pruning(self, by: dict[str, Any]) -> None:
-        unknown = set(by) - {"perf_model", "top_k", "early_config_prune"}
-        if unknown:
-            raise ValueError(
-                f"autotune got '{min(unknown)}' in 'prune_configs_by', "
-                "expected perf_model, top_k or early_config_prune"
+        for name in by.keys() - {"perf_model", "top_k", "early_config_prune"}:
+            # Triton passes over it, and public files name one that an old version had.
+            user_warnings.warn(
+                f"autotune of '{self.base_fn.__name__}' has '{name}' in 'prune_configs_by', which "
+                "prunes nothing; expected perf_model, top_k or early_config_prune"
             )
         self.perf_model = by.get("perf_model")
         self.configs_top_k = by.get("top_k", 1.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import types
+from abc import ABC
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, overload
 
@@ -22,6 +23,7 @@ from blockscope.users_call import method_for_user
 
 __all__ = [
     "ConstexprFunction",
+    "JITCallable",
     "JITFunction",
     "KernelInterface",
     "KernelParam",
@@ -220,6 +222,17 @@ class JITFunction(_core.Launchable, KernelFunction, KernelInterface[T]):
         target = driver.active.get_current_target()
         source, options = specialization.read_data(self, specialization_data, target)
         return self.warmup(grid=(1,), **example_arguments.of(source), **options)
+
+
+class JITCallable(ABC):  # noqa: B024
+    """What a kernel can call, for ``isinstance``: functions of ``jit`` and ``constexpr_function``.
+
+    The classes have no base in common, which Triton's have.
+    """
+
+
+JITCallable.register(JITFunction)
+JITCallable.register(ConstexprFunction)
 
 
 def get_device_key() -> int:
