@@ -355,6 +355,53 @@ def test_limits_of_the_grid(stride, near, everything, mode):
 
 
 @blockscope.jit
+def wide_rows(x_ptr, out_ptr, stride):
+    row = tl.program_id(0).to(tl.int64)
+    tl.store(out_ptr + row, tl.load(x_ptr + row * stride, mask=row < 1))
+
+
+@pytest.mark.parametrize("stride", [1 << 20, 1 << 40])
+def test_a_product_of_64_bits_has_no_limit(stride, mode):
+    x, out = torch.rand(2), torch.empty(2)
+    with blockscope.check("overflow", grid_limits="all") as report:
+        wide_rows[(2,)](x, out, stride)
+    assert report.findings == []
+
+
+@blockscope.jit
+def in_64_bits(x_ptr, out_ptr, large, shift, one, CASE: tl.constexpr):
+    i = tl.arange(0, 16).to(tl.int64)
+    y = i
+    if CASE == "stored":
+        y = (i + one) * large
+    elif CASE == "address":
+        y = tl.load(x_ptr + (i * 4) * large).to(tl.int64)  # 0 after the wrap
+    elif CASE == "shifted":
+        y = i << shift
+    elif CASE == "divided":
+        y = (i * 0 - 9223372036854775807 - one) // (0 - one)
+    tl.store(out_ptr + tl.arange(0, 16), y)
+
+
+@pytest.mark.parametrize(
+    "case, code, hint",
+    [
+        ("stored", "integer-wrap", "compute it in an unsigned type if it is meant to wrap"),
+        ("address", "index-wrap", "no tensor has so many elements: is one of these numbers not"),
+        ("shifted", "shift-too-far", "keep the shift below the width"),
+        ("divided", "division-overflow", "keep the least number out by tl.where or the mask"),
+    ],
+)
+def test_hints_name_no_type_that_is_there(case, code, hint, mode):
+    """int64 is the widest type: a hint to compute in int64 helps nobody then."""
+    with blockscope.check("overflow,arith") as report:
+        in_64_bits[(1,)](torch.zeros(32), torch.empty(16, dtype=torch.int64), 2**62, 64, 1, case)
+    assert [f.code for f in report.findings] == [code]
+    assert report.findings[0].hint.startswith(hint), report.text()
+    assert "wider" not in report.text() and "in int64" not in report.findings[0].hint
+
+
+@blockscope.jit
 def blocks(x_ptr, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(x_ptr + i, i, mask=i < n)
