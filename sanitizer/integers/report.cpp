@@ -68,12 +68,15 @@ std::string whatOf(const Fault &birth, const Type &type) {
 }
 
 std::string useOf(IntegerUse use, std::optional<AccessKind> access) {
-  const auto of = [&] { return accessKindName(access.value_or(AccessKind::Load)).str(); };
+  const auto of = [&] {
+    const llvm::StringRef name = accessKindName(access.value_or(AccessKind::Load));
+    return (name.starts_with("a") ? "an " : "a ") + name.str();
+  };
   switch (use) {
   case IntegerUse::Address:
-    return " and reaches the address of a " + of();
+    return " and reaches the address of " + of();
   case IntegerUse::Mask:
-    return " and decides the mask of a " + of();
+    return " and decides the mask of " + of();
   case IntegerUse::Way:
     return " and decides which way the program goes";
   case IntegerUse::Store:

@@ -221,10 +221,20 @@ def unsigned_countdown(x_ptr, y_ptr, out_ptr):
     tl.store(out_ptr + (before + 1), tl.load(x_ptr + before, mask=i > 0, other=0))
 
 
+@blockscope.jit
+def slot_of_index(x_ptr, y_ptr, out_ptr):
+    i = tl.arange(0, 4)
+    h = (i + 1000) * 16777619  # no pattern before the product
+    h = (h % 3 + 3) % 3
+    g = (i + 1000) * (tl.full((4,), 8388609, tl.int32) * 2 + 1)
+    tl.atomic_add(out_ptr + h, 1)
+    tl.atomic_add(out_ptr + (g % 3 + 3) % 3, 1)
+
+
 SILENT = [
     comes_right_again, dropped_by_mask, dropped_by_where, saturating, compares_in_64_bits,
     unsigned_hash, signed_hash, xorshift, generator, random, byte_of_word, packed_bytes,
-    sign_of_nibble, unsigned_countdown,
+    sign_of_nibble, unsigned_countdown, slot_of_index,
 ]  # fmt: skip
 
 
@@ -232,6 +242,22 @@ SILENT = [
 def test_a_wrap_that_is_meant_or_dropped(kernel, mode):
     x = ints(BIG, BIG, 1_999_999_999, 2_147_483_647)
     assert elementwise(kernel, x, x.clone()) == []
+
+
+@blockscope.jit
+def rows_of_table(x_ptr, y_ptr, out_ptr):
+    i = tl.arange(0, 4)
+    rows = tl.load(y_ptr + i)
+    tl.atomic_add(out_ptr + (rows * 1536 % 3 + 3) % 3, 1)
+
+
+def test_rows_are_no_factor_of_a_hash(mode):
+    """Odd and large as such factors are, but not the same for all elements."""
+    x = ints(2_000_001, 2_000_003, 2_000_001, 2_000_001)
+    with blockscope.check("overflow") as report:
+        rows_of_table[(1,)](x, x.clone(), torch.zeros(4, dtype=torch.int32))
+    assert [f.code for f in report.findings] == ["index-wrap"]
+    assert "reaches the address of an atomic" in report.text()
 
 
 @blockscope.jit
