@@ -90,7 +90,7 @@ class IntegerRanges {
 public:
   std::vector<RangeOp> ops;
   std::vector<uint8_t> widths;      ///< by value
-  std::vector<OpInfo> places;       ///< of products that addresses are made of
+  std::vector<OpInfo> places;       ///< of products below 64 bits, for addresses
   std::vector<bool> areByConstants; ///< by place: one operand is a constant
   uint32_t numValues = 0;
 

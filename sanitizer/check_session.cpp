@@ -98,8 +98,9 @@ void CheckSession::watch(interpreter::LaunchState &launch) {
 }
 
 void CheckSession::note(FindingCode code, const SourceLocation &kernel, const std::string &message,
-                        const std::string &hint) {
-  collector_.add(std::string(codeText(code)) + " " + placeKey(kernel), {last_.index}, 1, [&] {
+                        const std::string &hint, const std::string &subject) {
+  const std::string cause = std::string(codeText(code)) + " " + placeKey(kernel) + subject;
+  collector_.add(cause, {last_.index}, 1, [&] {
     Finding finding;
     finding.code = code;
     finding.severity = infoOf(code).severity;

@@ -40,9 +40,10 @@ public:
   /// Lets the sanitizers watch a launch that is about to run. The session must outlive it.
   void watch(interpreter::LaunchState &launch);
   /// Adds what the host knows of the last launch: a kernel that stands for configurations that were
-  /// not checked, that is not what its arguments ask for, or that autotune cannot repeat.
+  /// not checked, that is not what its arguments ask for, or that autotune cannot repeat. Of one
+  /// kernel, what is noted for the same `subject` is one finding, with the first message.
   void note(FindingCode code, const SourceLocation &kernel, const std::string &message,
-            const std::string &hint);
+            const std::string &hint, const std::string &subject = "");
   std::vector<Finding> findings() const { return collector_.findings(); }
   std::vector<CollectedFinding> collected() const { return collector_.collected(); }
   size_t errorCount() const { return collector_.errorCount(); }

@@ -267,7 +267,9 @@ private:
     }
     const llvm::SmallVector<mlir::Value> operands(op.getOperands());
     addWith(to, kind, result, operands);
-    if (kind == Kind::Mul && to.back().isAddressed && !to.back().isUnsigned) {
+    // No tensor is so large that a right index wraps in 64 bits, in any grid.
+    const bool mayGrow = kind == Kind::Mul && to.back().width < 64;
+    if (mayGrow && to.back().isAddressed && !to.back().isUnsigned) {
       OpInfo place;
       place.name = op.getName().getStringRef().str();
       place.location = fromMlirLocation(op.getLoc());

@@ -111,13 +111,16 @@ void bindSessions(py::module_ &module) {
              self.cast<sanitizer::CheckSession &>().watch(launch.state);
              launch.kept.push_back(std::move(self));
            })
-      .def("note",
-           [](sanitizer::CheckSession &self, const std::string &code, const std::string &function,
-              const std::string &file, int line, const std::string &message,
-              const std::string &hint) {
-             self.note(parseFindingCode(code).value_or(FindingCode::Unknown),
-                       placeOf(file, line, 1, function), message, hint);
-           })
+      .def(
+          "note",
+          [](sanitizer::CheckSession &self, const std::string &code, const std::string &function,
+             const std::string &file, int line, const std::string &message, const std::string &hint,
+             const std::string &subject) {
+            self.note(parseFindingCode(code).value_or(FindingCode::Unknown),
+                      placeOf(file, line, 1, function), message, hint, subject);
+          },
+          py::arg("code"), py::arg("function"), py::arg("file"), py::arg("line"),
+          py::arg("message"), py::arg("hint"), py::arg("subject") = "")
       .def("watches_host",
            [](const sanitizer::CheckSession &self) { return !self.hostWatchers().empty(); })
       .def("may_be_undefined",

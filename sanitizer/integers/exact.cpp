@@ -5,9 +5,12 @@
 #include "core/numeric/scalar.h"
 #include "interpreter/evaluator.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringSwitch.h"
 
 #include <cmath>
+#include <optional>
 
 namespace blockscope::sanitizer {
 namespace {
@@ -272,13 +275,25 @@ private:
     Wide product = 0;
     return __builtin_mul_overflow(x, y, &product) ? Wide(1) << 120 : product;
   }
-  bool isHash() const {
-    if (op_ != Op::Mul)
-      return false;
-    for (const Integers &operand : operands_)
-      if (operand.isOne() && isHashMultiplier(operand.asSigned(i_)))
-        return true;
-    return false;
+  /// Of a product, whether it is one of a hash: a factor is the same for all elements, and known as
+  /// one of those.
+  bool isHash() {
+    const auto isFactor = [&](const Integers &operand) {
+      return isHashMultiplier(operand.asSigned(0)) && isSame(operand);
+    };
+    if (!isHash_)
+      isHash_ = op_ == Op::Mul && llvm::any_of(operands_, isFactor);
+    return *isHash_;
+  }
+  /// Step by step a number for all elements of a block is a block, too; so is a computed one.
+  bool isSame(const Integers &operand) const {
+    if (operand.isOne())
+      return true;
+    const auto equalsFirst = [&](int64_t i) {
+      return operand.asUnsigned(i) == operand.asUnsigned(0);
+    };
+    return values_.count == result_.type().numElements() &&
+           llvm::all_of(llvm::seq<int64_t>(1, values_.count), equalsFirst);
   }
 
   // Bits of unsigned integers may be negative numbers (x - 1 of an x that was cast): what is right
@@ -531,6 +546,7 @@ private:
   bool isUnsigned_;
   int width_;
   int64_t i_ = 0;
+  std::optional<bool> isHash_; ///< once it is asked
 };
 
 } // namespace

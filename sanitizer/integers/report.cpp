@@ -68,12 +68,15 @@ std::string whatOf(const Fault &birth, const Type &type) {
 }
 
 std::string useOf(IntegerUse use, std::optional<AccessKind> access) {
-  const auto of = [&] { return accessKindName(access.value_or(AccessKind::Load)).str(); };
+  const auto of = [&] {
+    const llvm::StringRef name = accessKindName(access.value_or(AccessKind::Load));
+    return (name.starts_with("a") ? "an " : "a ") + name.str();
+  };
   switch (use) {
   case IntegerUse::Address:
-    return " and reaches the address of a " + of();
+    return " and reaches the address of " + of();
   case IntegerUse::Mask:
-    return " and decides the mask of a " + of();
+    return " and decides the mask of " + of();
   case IntegerUse::Way:
     return " and decides which way the program goes";
   case IntegerUse::Store:
@@ -98,7 +101,34 @@ std::string wrapHint(llvm::StringRef op, const Names &names) {
   return hint;
 }
 
-std::string hintOf(const Fault &birth, IntegerUse use, const Names &names) {
+/// Of a mistake in a type that is the widest one already.
+std::string hintOfWidest(Mistake mistake, IntegerUse use) {
+  constexpr llvm::StringLiteral kTooFar =
+      "no tensor has so many elements: is one of these numbers not what it should be?";
+  switch (mistake) {
+  case Mistake::SignedWrap:
+    return use == IntegerUse::Address ? kTooFar.str()
+                                      : "compute it in an unsigned type if it is meant to wrap";
+  case Mistake::UnsignedWrap:
+  case Mistake::LostBits:
+    return kTooFar.str();
+  case Mistake::DivisionOverflow:
+    return "keep the least number out by tl.where or the mask";
+  case Mistake::ShiftTooFar:
+    return "keep the shift below the width";
+  case Mistake::Narrowing:
+  case Mistake::DivisionByZero:
+  case Mistake::FloatToInt:
+  case Mistake::Bits:
+    break;
+  }
+  return "";
+}
+
+std::string hintOf(const Fault &birth, const Type &type, IntegerUse use, const Names &names) {
+  if (type.elementBytes() == 8)
+    if (std::string hint = hintOfWidest(birth.mistake, use); !hint.empty())
+      return hint;
   switch (birth.mistake) {
   case Mistake::SignedWrap:
   case Mistake::UnsignedWrap:
@@ -211,7 +241,7 @@ Finding IntegerSanitizer::describe(const Found &found, const Fault &birth,
   if (names && llvm::isDigit(names->first.front()) && names->first != wideText(birth.left))
     std::swap(names->first, names->second);
   finding.values = valuesOf(birth, names);
-  finding.hint = hintOf(birth, found.use, names);
+  finding.hint = hintOf(birth, type, found.use, names);
   if (found.allocation) {
     finding.element = describeElement(*found.allocation, found.offset);
     ran.accessBytes = found.block->pointee().elementBytes();

@@ -141,6 +141,26 @@ def test_preload_compiles_what_a_hook_was_told(hooks, target):
             kernel.preload(garbage)
 
 
+def test_preload_of_an_annotated_1(hooks):
+    @triton.jit
+    def kernel(out_ptr, n: tl.int32):
+        tl.store(out_ptr, n)
+
+    seen = []
+    hooks.jit_cache_hook = lambda **told: seen.append(told["compile"])
+    out = torch.zeros(1, dtype=torch.int32)
+    for n in (1, 5):
+        kernel[(1,)](out, n)
+    assert seen[0]["key"] != seen[1]["key"]
+    kernel.device_caches.clear()
+    kernel.preload(seen[0]["specialization_data"])
+    assert len(seen) == 3 and seen[2]["key"] == seen[0]["key"]
+    kernel[(1,)](out, 1)
+    assert len(seen) == 3 and out[0] == 1
+    kernel[(1,)](out, 5)
+    assert len(seen) == 4 and out[0] == 5
+
+
 @triton.jit
 def five():
     return 5

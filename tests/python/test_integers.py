@@ -221,10 +221,20 @@ def unsigned_countdown(x_ptr, y_ptr, out_ptr):
     tl.store(out_ptr + (before + 1), tl.load(x_ptr + before, mask=i > 0, other=0))
 
 
+@blockscope.jit
+def slot_of_index(x_ptr, y_ptr, out_ptr):
+    i = tl.arange(0, 4)
+    h = (i + 1000) * 16777619  # no pattern before the product
+    h = (h % 3 + 3) % 3
+    g = (i + 1000) * (tl.full((4,), 8388609, tl.int32) * 2 + 1)
+    tl.atomic_add(out_ptr + h, 1)
+    tl.atomic_add(out_ptr + (g % 3 + 3) % 3, 1)
+
+
 SILENT = [
     comes_right_again, dropped_by_mask, dropped_by_where, saturating, compares_in_64_bits,
     unsigned_hash, signed_hash, xorshift, generator, random, byte_of_word, packed_bytes,
-    sign_of_nibble, unsigned_countdown,
+    sign_of_nibble, unsigned_countdown, slot_of_index,
 ]  # fmt: skip
 
 
@@ -232,6 +242,22 @@ SILENT = [
 def test_a_wrap_that_is_meant_or_dropped(kernel, mode):
     x = ints(BIG, BIG, 1_999_999_999, 2_147_483_647)
     assert elementwise(kernel, x, x.clone()) == []
+
+
+@blockscope.jit
+def rows_of_table(x_ptr, y_ptr, out_ptr):
+    i = tl.arange(0, 4)
+    rows = tl.load(y_ptr + i)
+    tl.atomic_add(out_ptr + (rows * 1536 % 3 + 3) % 3, 1)
+
+
+def test_rows_are_no_factor_of_a_hash(mode):
+    """Odd and large as such factors are, but not the same for all elements."""
+    x = ints(2_000_001, 2_000_003, 2_000_001, 2_000_001)
+    with blockscope.check("overflow") as report:
+        rows_of_table[(1,)](x, x.clone(), torch.zeros(4, dtype=torch.int32))
+    assert [f.code for f in report.findings] == ["index-wrap"]
+    assert "reaches the address of an atomic" in report.text()
 
 
 @blockscope.jit
@@ -352,6 +378,53 @@ def test_limits_of_the_grid(stride, near, everything, mode):
         with blockscope.check("overflow") as report:
             rows[(2,)](x, out, stride)
         assert "from grid (2049, 1, 1) on" in report.findings[0].message
+
+
+@blockscope.jit
+def wide_rows(x_ptr, out_ptr, stride):
+    row = tl.program_id(0).to(tl.int64)
+    tl.store(out_ptr + row, tl.load(x_ptr + row * stride, mask=row < 1))
+
+
+@pytest.mark.parametrize("stride", [1 << 20, 1 << 40])
+def test_a_product_of_64_bits_has_no_limit(stride, mode):
+    x, out = torch.rand(2), torch.empty(2)
+    with blockscope.check("overflow", grid_limits="all") as report:
+        wide_rows[(2,)](x, out, stride)
+    assert report.findings == []
+
+
+@blockscope.jit
+def in_64_bits(x_ptr, out_ptr, large, shift, one, CASE: tl.constexpr):
+    i = tl.arange(0, 16).to(tl.int64)
+    y = i
+    if CASE == "stored":
+        y = (i + one) * large
+    elif CASE == "address":
+        y = tl.load(x_ptr + (i * 4) * large).to(tl.int64)  # 0 after the wrap
+    elif CASE == "shifted":
+        y = i << shift
+    elif CASE == "divided":
+        y = (i * 0 - 9223372036854775807 - one) // (0 - one)
+    tl.store(out_ptr + tl.arange(0, 16), y)
+
+
+@pytest.mark.parametrize(
+    "case, code, hint",
+    [
+        ("stored", "integer-wrap", "compute it in an unsigned type if it is meant to wrap"),
+        ("address", "index-wrap", "no tensor has so many elements: is one of these numbers not"),
+        ("shifted", "shift-too-far", "keep the shift below the width"),
+        ("divided", "division-overflow", "keep the least number out by tl.where or the mask"),
+    ],
+)
+def test_hints_name_no_type_that_is_there(case, code, hint, mode):
+    """int64 is the widest type: a hint to compute in int64 helps nobody then."""
+    with blockscope.check("overflow,arith") as report:
+        in_64_bits[(1,)](torch.zeros(32), torch.empty(16, dtype=torch.int64), 2**62, 64, 1, case)
+    assert [f.code for f in report.findings] == [code]
+    assert report.findings[0].hint.startswith(hint), report.text()
+    assert "wider" not in report.text() and "in int64" not in report.findings[0].hint
 
 
 @blockscope.jit

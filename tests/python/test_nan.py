@@ -233,3 +233,65 @@ def test_a_kept_kernel_meets_other_arguments(mode):
         "'hinted' was compiled for 'x_ptr' as a multiple of 16, and is given an address with "
         "remainder 12"
     )
+
+
+@blockscope.jit
+def claimed(x_ptr, out_ptr, n: tl.int32, m, bias_ptr, pair, BLOCK: tl.constexpr, shift):
+    i = tl.arange(0, BLOCK)
+    y = tl.load(x_ptr + i) * n * m + pair[0] + pair[1]
+    if bias_ptr is not None:
+        y += tl.load(bias_ptr + i)
+    tl.store(out_ptr + i, y + shift)
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        ({}, []),
+        ({"n": 1, "m": 1}, []),
+        ({"n": 5}, ["'n' as 1, and is given 5"]),
+        ({"n": -1}, ["'n' as 1, and is given -1"]),
+        ({"m": 7}, ["'m' as 1, and is given 7"]),
+        ({"m": 1.5}, ["'m' as 1, and is given 1.5"]),
+        ({"n": 2, "m": 2}, ["'n' as 1, and is given 2", "'m' as 1, and is given 2"]),
+        ({"bias_ptr": torch.ones(64)}, ["'bias_ptr' as None, and is given one of type *fp32"]),
+        ({"pair": (5, 32)}, []),
+        ({"pair": (2**40, 32)}, ["'pair[0]' of type i32, and is given 1099511627776"]),
+        (
+            {"pair": (3, 33)},
+            ["'pair[1]' as a multiple of 16, and is given a number with remainder 1"],
+        ),
+        ({"pair": (1, 16)}, []),
+        ({"x_ptr": torch.ones(64).half()}, [
+            "'x_ptr' of type *fp32, and is given one of type *fp16"
+        ]),
+        ({"x_ptr": torch.ones(67)[3:]}, [
+            "'x_ptr' as a multiple of 16, and is given an address with remainder 12"
+        ]),
+        ({"BLOCK": 32}, ["'BLOCK' as 64, and is given 32"]),
+        ({"shift": 48}, []),
+        ({"shift": 17}, [
+            "'shift' as a multiple of 16, and is given a number with remainder 1"
+        ]),
+    ],
+)  # fmt: skip
+def test_what_a_kept_kernel_was_compiled_for(change, said, mode):
+    given = {"x_ptr": torch.ones(64), "out_ptr": torch.zeros(64), "n": 1, "m": 1, "bias_ptr": None,
+             "pair": (5, 16), "BLOCK": 64, "shift": 16}  # fmt: skip
+    kernel = claimed[(1,)](**given)
+    if kernel is None:  # step by step nothing is compiled
+        return
+    with blockscope.check("hints") as report:
+        for _ in range(2):
+            kernel[(1,)](*(given | change).values())
+    want = {f"'claimed' was compiled for {each}" for each in said}
+    assert {f.message for f in report.findings} == want
+    assert all(f.code == "false-hint" for f in report.findings)
+    assert report.text().count("count: 2 times\n") == len(said)
+
+
+def test_a_kernel_for_an_annotated_1_has_a_hash_of_its_own(mode):
+    given = [torch.ones(64), torch.zeros(64)]
+    one, five = (claimed.warmup(*given, n, 1, None, (5, 16), 64, 16, grid=(1,)) for n in (1, 5))
+    assert one.hash != five.hash and one.src.hash() != five.src.hash()
+    assert one.src.signature == five.src.signature

@@ -18,7 +18,8 @@ class ASTSource:
     """Types are texts, ``'*fp32'``, ``'i32'``, ``'constexpr'``, or tuples of such.
 
     ``constants`` has the constant values by path, ``constexprs`` those of whole arguments by name,
-    ``attrs`` what is known of arguments by path, as ``[["tt.divisibility", 16]]``.
+    ``attrs`` what is known of arguments by path, as ``[["tt.divisibility", 16]]``, or of a number
+    whose type an annotation fixes and which is 1, ``[["blockscope.value", 1]]``.
 
     Errors: TypeError when ``fn`` is no kernel, ValueError for a name that is no argument of it.
     """
@@ -73,13 +74,19 @@ class ASTSource:
 
     def is_aligned(self, path: Path) -> bool:
         """Whether ``attrs`` say that an argument can be divided by 16."""
-        if not isinstance(self.attrs, dict):
-            return False
-        facts = self.attrs.get(path) or ()
-        return any(tuple(fact) == ("tt.divisibility", 16) for fact in facts)
+        return self._has(path, ("tt.divisibility", 16))
+
+    def is_one(self, path: Path) -> bool:
+        """Whether ``attrs`` say that a number is 1, and its type is not that of a constant."""
+        return self._has(path, ("blockscope.value", 1))
+
+    def _has(self, path: Path, known: tuple[str, int]) -> bool:
+        facts = self.attrs.get(path) or () if isinstance(self.attrs, dict) else ()
+        return any(tuple(fact) == known for fact in facts)
 
     def hash(self) -> str:
-        parts = [self.fn.cache_key, sorted(self.signature.items()), sorted(map(str, self.attrs))]
+        facts = self.attrs.items() if isinstance(self.attrs, dict) else self.attrs
+        parts = [self.fn.cache_key, sorted(self.signature.items()), sorted(map(str, facts))]
         for path, value in sorted(self.constants.items()):
             parts.append((path, constant_text(value)))
         return hashlib.sha256(str(parts).encode()).hexdigest()

@@ -9,8 +9,8 @@ from typing import Any
 from blockscope import _core, checks
 from blockscope.frontend.argument import Argument
 from blockscope.runtime import hooks
-from blockscope.runtime.alignment import ALIGNMENT
 from blockscope.runtime.async_compile import FutureKernel, active_mode
+from blockscope.runtime.false_claims import false_claims
 from blockscope.runtime.specialization import Specialization
 from blockscope.users_call import for_user
 
@@ -87,8 +87,8 @@ class CompiledKernel:
                 args = tuple(
                     [self._constants[n] if n in self._constants else next(given) for n in names]
                 )
-            self.fn.run(*args, grid=grid, **self._options_beside(names))
-            self._note_false_claims(args)
+            launched = self.fn.run(*args, grid=grid, **self._options_beside(names))
+            self._note_false_claims(launched, args)
 
         return launch
 
@@ -118,26 +118,20 @@ class CompiledKernel:
     def launch_metadata(self, grid: Any, stream: Any, *args: Any) -> None:
         """What ``run`` is given for hooks: nothing, see there."""
 
-    def _note_false_claims(self, args: tuple[Any, ...]) -> None:
+    def _note_false_claims(self, launched: Any, args: tuple[Any, ...]) -> None:
         """Tell the check ``hints`` of arguments that are not what this kernel was compiled for:
-        a launch compiles anew, but kernels that are kept otherwise take them as they are."""
+        ``launched``, compiled anew for them, ran in its place, but kernels that are kept otherwise
+        (a cubin, Triton's) take them as they are."""
         reports = [s for s in checks.active() if "hints" in getattr(s, "checks", ())]
-        if not reports:
+        if not reports or launched is self or not isinstance(launched, CompiledKernel):
             return
         code = self.fn.fn.__code__
-        for path in (p for p in self.src.attrs if len(p) == 1):
-            name, value = self.fn.arg_names[path[0]], args[path[0]]
-            number = value.data_ptr() if hasattr(value, "data_ptr") else value
-            if isinstance(number, int) and number % ALIGNMENT:
-                what = "an address" if hasattr(value, "data_ptr") else "a number"
-                message = (
-                    f"'{self.fn.__name__}' was compiled for '{name}' as a multiple of {ALIGNMENT}, "
-                    f"and is given {what} with remainder {number % ALIGNMENT}"
-                )
-                hint = "launch the function, not a kernel that it has returned"
-                for report in reports:
-                    place = (self.fn.__name__, code.co_filename, code.co_firstlineno)
-                    report.handle.note("false-hint", *place, message, hint)
+        place = (self.fn.__name__, code.co_filename, code.co_firstlineno)
+        hint = "launch the function, not a kernel that it has returned"
+        for claim, given in false_claims(self.src, launched.src, args):
+            message = f"'{self.fn.__name__}' was compiled for {claim}, and is given {given}"
+            for report in reports:
+                report.handle.note("false-hint", *place, message, hint, subject=claim)
 
 
 class CompileSkipped(Exception):

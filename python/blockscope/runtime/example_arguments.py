@@ -52,7 +52,7 @@ def _example(source: ASTSource, kind: Any, path: Path) -> Any:
         raise ValueError(f"ASTSource has the type '{kind}' for '{name}', expected one such as "
                          "'*fp32', 'i32' or 'constexpr'") from None  # fmt: skip
     # 17 is neither 1 nor divisible by 16, so nothing specialises unasked.
-    return MockNumber(dtype, 16 if aligned else 17)
+    return MockNumber(dtype, 16 if aligned else 1 if source.is_one(path) else 17)
 
 
 def _long_name(name: str) -> str:

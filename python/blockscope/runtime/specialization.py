@@ -15,6 +15,7 @@ from blockscope.frontend.argument import Argument, leaves
 from blockscope.frontend.kernel_function import KernelFunction, kernel_functions
 from blockscope.language import core
 from blockscope.lazy import lazy_property
+from blockscope.runtime.alignment import ALIGNMENT, IS_ONE
 from blockscope.runtime.ast_source import ASTSource, Path, constant_text
 from blockscope.runtime.options import LAUNCH_OPTIONS
 
@@ -23,13 +24,15 @@ SpecializationProxy = namedtuple("SpecializationProxy", ["constants", "signature
 
 JitFunctionInfo = namedtuple("JitFunctionInfo", ["module", "name", "jit_function"])
 
-_ALIGNED = [["tt.divisibility", 16]]
+#: What is known of a run-time value, in the words of Triton where it knows such; by what
+#: ``alignment.divisors`` says.
+_FACTS = {ALIGNMENT: [["tt.divisibility", ALIGNMENT]], IS_ONE: [["blockscope.value", 1]]}
 
 
 class Specialization:
     """The types, constants and options of a launch, its target and its device.
 
-    ``divisors`` has what each run-time value may be taken to be divisible by (``alignment.py``).
+    ``divisors`` has what the kernel may know of each run-time value (``alignment.py``).
     """
 
     def __init__(
@@ -50,9 +53,8 @@ class Specialization:
             signature[argument.name] = _kind(argument)
             constants.update(_constants(argument, (position,)))
         paths = [path for i, a in enumerate(arguments) for path in _run_time_paths(a, (i,))]
-        attrs = {
-            path: _ALIGNED for path, divisor in zip(paths, divisors, strict=True) if divisor > 1
-        }
+        known = zip(paths, divisors, strict=True)
+        attrs = {path: _FACTS[divisor] for path, divisor in known if divisor in _FACTS}
         self.source = ASTSource(fn, signature, constants, attrs)
         name = fn.repr(SpecializationProxy(self.source.constexprs, self.source.signature))
         self.name = name if name == fn.__name__ else _symbol(name)
@@ -63,7 +65,7 @@ class Specialization:
         source = self.source
         parts = [f"{name}: {kind}" for name, kind in source.signature.items()]
         parts += [f"{path} = {constant_text(value)}" for path, value in source.constants.items()]
-        parts += [f"{path} % 16" for path in source.attrs]
+        parts += [f"{path} {'= 1' if source.is_one(path) else '% 16'}" for path in source.attrs]
         options = [f"{name}={value!r}" for name, value in sorted(self.options.items())]
         return f"({', '.join(parts)}) [{', '.join(options)}] {self.target}"
 
