@@ -275,8 +275,9 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
     const auto finish = [&](Part &part, int pending) {
       if (part.sums.empty())
         return;
+      // First operands in registers stay as they are while dots may read them.
       fence(lowering, llvm::formatv("wgmma.wait_group.sync.aligned {0};", pending).str(),
-            part.products);
+            part.products, words);
       for (auto [sum, product] : llvm::zip(part.sums, part.products))
         sum = builder.CreateFAdd(sum, product);
       part.sums = {};
