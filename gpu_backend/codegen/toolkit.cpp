@@ -423,6 +423,10 @@ void makeRoomForWarps(GpuKernel &kernel, const GpuOptions &options) {
 } // namespace
 
 bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) {
+  // What needs too much shared memory cannot be launched, as many a tuner's configuration: no other
+  // code is looked for.
+  if (kernel.sharedBytes > kernel.target.sharedBytes())
+    return assembleOnce(kernel, options, error);
   const int most = kernel.target.registersPerThread(options.numWarps);
   GpuKernel other;
   other.name = kernel.name;

@@ -317,6 +317,22 @@ def test_what_is_certain_to_spill_is_assembled_once(monkeypatch, tmp_path):
 
 
 @blockscope.jit
+def one_product(x_ptr, y_ptr, out_ptr, N: tl.constexpr, K: tl.constexpr):
+    n, k = tl.arange(0, N), tl.arange(0, K)
+    x = tl.load(x_ptr + n[:, None] * K + k[None, :])
+    y = tl.load(y_ptr + k[:, None] * N + n[None, :])
+    tl.store(out_ptr + n[:, None] * N + n[None, :], tl.dot(x, y))
+
+
+def test_what_cannot_be_launched_is_assembled_once(monkeypatch, tmp_path):
+    """Where it spills, other kernels are assembled again, in up to three other ways."""
+    count = runs_of_ptxas(monkeypatch, tmp_path)
+    kernel = compiled(one_product, tl.float32, tl.float32, tl.float32, N=256, K=128)
+    assert kernel.metadata.shared > 227 << 10 and kernel.n_spills > 0
+    assert count() == 1
+
+
+@blockscope.jit
 def products_of_rows(x_ptr, y_ptr, out_ptr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
     rows = tl.arange(0, ROWS)
     at = rows[:, None] * BLOCK + tl.arange(0, BLOCK)[None, :]
