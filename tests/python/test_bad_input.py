@@ -4,6 +4,7 @@ import ctypes
 import signal
 import threading
 import time
+import traceback
 import types
 import warnings
 
@@ -131,6 +132,11 @@ def misspelt(x_ptr):
 
 
 @triton.jit
+def of_libdevice(x_ptr):
+    tl.store(x_ptr, tl.tanh(tl.load(x_ptr)))
+
+
+@triton.jit
 def some_of_all(x_ptr):
     i = tl.arange(0, 8)
     tl.store(x_ptr + tl.arange(0, 4), tl.topk(tl.load(x_ptr + i), 3))
@@ -185,6 +191,12 @@ COMPILE = [
         CompilationError,
         r"language' has no attribute 'laod'; did you mean 'load'\?",
     ),
+    (
+        lambda: of_libdevice[(1,)](x()),
+        CompilationError,
+        r"no attribute 'tanh'; libdevice has it: write 'from triton.language.extra import "
+        r"libdevice' and 'libdevice.tanh\(...\)'\n",
+    ),
     (lambda: breaks[(1,)](x()), UnsupportedLanguageConstruct, r"'break' is not supported"),
     (lambda: returns_in_loop[(1,)](x()), UnsupportedLanguageConstruct, r"'return' inside a loop"),
     (lambda: chained[(1,)](x(), 5), UnsupportedLanguageConstruct, r"chained comparison"),
@@ -226,6 +238,16 @@ def test_a_wrong_kernel_names_file_and_line_with_a_caret(launch, kind, text):
         launch()
     message = str(caught.value)
     assert f"{__file__}:" in message and "^" in message
+
+
+def test_a_function_of_libdevice_step_by_step():
+    triton.set_interpret_mode(True)
+    try:
+        with pytest.raises(Exception, match="no attribute 'tanh'; libdevice has it") as caught:
+            of_libdevice[(1,)](x())
+    finally:
+        triton.set_interpret_mode(False)
+    assert "Did you mean" not in "".join(traceback.format_exception(caught.value))
 
 
 LAUNCH = [

@@ -85,4 +85,11 @@ __all__ = [*(name for name in globals() if not name.startswith("_")), "semantic"
 def __getattr__(name: str) -> _Any:
     if name == "semantic":
         return _importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    text = f"module '{__name__}' has no attribute '{name}'"
+    if name in libdevice.FUNCTIONS:
+        text += (
+            "; libdevice has it: write 'from triton.language.extra import libdevice' and "
+            f"'libdevice.{name}(...)'"
+        )
+        raise AttributeError(text, name="", obj=None)  # or Python adds what is spelt like it
+    raise AttributeError(text)
