@@ -393,10 +393,10 @@ void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
   }
 }
 
-/// Has a kernel with tensor cores that spills nothing, and of which a scheduler has two warps or
-/// fewer, assembled with so few registers that one more CTA runs at the same time: other warps then
-/// multiply while one waits, or computes something else. Taken if it still spills nothing, or of
-/// one CTA next to nothing, and has about as many instructions.
+/// For a kernel with tensor cores that spills nothing and leaves a scheduler with at most two
+/// warps: assembles it with so few registers that one more CTA runs at the same time. Other warps
+/// then multiply while one waits or computes something else. The result is taken if it has about as
+/// many instructions and still spills nothing; if only one CTA ran before, 16 bytes are allowed.
 void makeRoomForWarps(GpuKernel &kernel, const GpuOptions &options) {
   constexpr int kFewWarps = 8;       // of a multiprocessor
   constexpr int kNextToNothing = 16; // bytes

@@ -25,7 +25,7 @@ namespace blockscope::gpu {
 namespace {
 
 constexpr int kRows = 64, kWarps = 4, kStepBytes = 32, kWordsA = 4;
-constexpr int kManySums = 128, kFewSums = 32; // registers of a thread
+constexpr int kFewSums = 32; // registers of a thread
 
 /// Where the threads' warpgroups begin in a dot.
 struct Groups {
@@ -264,7 +264,7 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
     // Part by part, as each takes registers beside those of its sums. Where these fill half of what
     // a thread has, a part is an eighth of that, and is added while the next one is multiplied. Two
     // sets of registers take turns: ptxas would give each part its own, and add all of them last.
-    const bool isTight = sums.size() >= kManySums;
+    const bool isTight = sums.size() >= kManyWgmmaSums;
     const int count = isTight ? std::min(size, kFewSums) : size;
     const int64_t most = std::max<int64_t>(1, *limit / depth);
     struct Part {

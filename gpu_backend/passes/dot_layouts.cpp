@@ -567,13 +567,13 @@ bool isDelayedBy(tl::DotOp dot, Value sum) {
 }
 
 /// Whether products of fp8 that are added to a sum fill, beside it, all registers of a thread.
-/// wgmma then multiplies part by part, and adds each one up in fp32.
+/// wgmma then multiplies part by part, and adds each one up in fp32. Such a dot is always one of
+/// wgmma (`chooseWgmma`): with so many sums there is work for every warpgroup.
 bool isAddedInParts(tl::DotOp dot, const GpuTarget &target, int numWarps) {
-  constexpr int64_t kManySums = 128;
   return target.hasWgmma && numWarps % 4 == 0 && !isScaled(dot) && dot.getType().getRank() == 2 &&
          dot.getType().getDimSize(0) >= 64 && dot.getType().getDimSize(1) >= 16 &&
          depthOf(dot) >= mmaDepth(/*elementBytes=*/1) && !isOfPayloads(dot.getInputPrecision()) &&
-         dot.getType().getNumElements() >= kManySums * 32 * numWarps;
+         dot.getType().getNumElements() >= kManyWgmmaSums * 32 * numWarps;
 }
 
 /// Has the dot of `fresh`, which is one side of `addition`, begin with the other side `sum`.

@@ -41,6 +41,10 @@ DepthOrder depthOrderOf(mlir::Operation *dot);
 /// How many columns of N one wgmma takes when `groups` warpgroups share them.
 int64_t wgmmaColumns(int64_t n, int64_t groups);
 
+/// So many sums of wgmma in a thread fill half of its registers: products that are added to them
+/// have no place beside them (lowering/wgmma.cpp).
+constexpr int kManyWgmmaSums = 128;
+
 /// Gives `buffer`, where the data of `load` is in shared memory, to all users of the load: dots
 /// read it there, for other ops it is read from there, and `other` put where the mask is false.
 void replaceLoad(mlir::RewriterBase &rewriter, tl::LoadOp load, mlir::Value buffer);

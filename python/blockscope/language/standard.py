@@ -46,9 +46,9 @@ def _argmax_combine(
     value1: Any, index1: Any, value2: Any, index2: Any, tie_break_left: Any
 ) -> tuple[Any, Any]:
     """The larger of two (value, index) pairs."""
-    combine = _extreme_index(is_max=True, tie_break_left=bool(unwrap(tie_break_left)))
-    pair: tuple[Any, Any] = combine(value1, index1, value2, index2)
-    return pair
+    left = unwrap(tie_break_left)
+    combine = _argmax_combine_tie_break_left if left else _argmax_combine_tie_break_fast
+    return combine(value1, index1, value2, index2)
 
 
 @builtin
@@ -56,9 +56,9 @@ def _argmin_combine(
     value1: Any, index1: Any, value2: Any, index2: Any, tie_break_left: Any
 ) -> tuple[Any, Any]:
     """The smaller of two (value, index) pairs."""
-    combine = _extreme_index(is_max=False, tie_break_left=bool(unwrap(tie_break_left)))
-    pair: tuple[Any, Any] = combine(value1, index1, value2, index2)
-    return pair
+    left = unwrap(tie_break_left)
+    combine = _argmin_combine_tie_break_left if left else _argmin_combine_tie_break_fast
+    return combine(value1, index1, value2, index2)
 
 
 @builtin
