@@ -24,6 +24,7 @@ cache of compiled kernels (compile_times.py).
   python benchmarks/foreign.py --static CLONES:lmdeploy --triton-python PYTHON
   python benchmarks/foreign.py --timed CASES.py [NAME,...]
   python benchmarks/foreign.py --timed CLONES: --processes 14
+  python benchmarks/foreign.py --timed CLONES: sla/attention_64,kernl/products
   python benchmarks/foreign.py --profile CLONES:lmdeploy NAME,...
   python benchmarks/foreign.py --compile-time CLONES: --triton-python PYTHON
 
@@ -41,6 +42,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -210,15 +212,26 @@ def static(options: argparse.Namespace) -> int:
     return 0
 
 
-def parts_of(cases: str) -> list[str]:
-    """CASES; or every module of the practice cases, in parts of a few."""
+def parts_of(cases: str, names: str) -> list[tuple[str, str]]:
+    """CASES and names of them; or of the practice cases every module, in parts of a few, or what
+    names like MODULE/NAME choose."""
     if not cases.endswith(":"):
-        return [cases]
+        return [(cases, names)]
+    if names:
+        return modules_of(names.split(","), cases)
     found = []
     for path in sorted((HERE.parent / "tests/practice/practice/cases").glob("[a-z]*.py")):
         parts = -(-path.read_text().count("@repository.case(") // FEW_CASES)
-        found += [f"{cases}{path.stem}:{part}:{parts}" for part in range(parts)]
+        found += [(f"{cases}{path.stem}:{part}:{parts}", "") for part in range(parts)]
     return found
+
+
+def modules_of(names: Iterable[str], cases: str) -> list[tuple[str, str]]:
+    """Names like MODULE/NAME, by module: CLONES:MODULE and the names in it."""
+    found: dict[str, list[str]] = {}
+    for module, _, name in (text.rpartition("/") for text in names):
+        found.setdefault(cases + module if cases.endswith(":") else cases, []).append(name)
+    return [(module, ",".join(of_it)) for module, of_it in found.items()]
 
 
 def lines_of_all(
@@ -226,7 +239,8 @@ def lines_of_all(
 ) -> list[tuple[str, dict[str, Any]]]:
     """Side and line of each case or kernel. ``timed``: each side twice in turn, or as many
     processes as asked for."""
-    jobs = [(cases, options.names, side) for cases in parts_of(options.cases) for side in SIDES]
+    parts = parts_of(options.cases, options.names)
+    jobs = [(*part, side) for part in parts for side in SIDES]
     if options.processes == 1 and mode == "timed":
         jobs += reversed(jobs)
     return lines_of_jobs(mode, jobs, options, folder, options.processes)
@@ -302,12 +316,12 @@ def timed(options: argparse.Namespace) -> int:
 
 def far_apart(times: dict[str, dict[str, float]], cases: str) -> list[tuple[str, str, str]]:
     """The jobs that time again what is far from equal: other processes may have used the GPU."""
-    names: dict[str, list[str]] = {}
-    for case, known in times.items():
-        if len(known) == len(SIDES) and not FAR <= known["triton"] / known["blockscope"] <= 1 / FAR:
-            module, _, name = case.rpartition("/")
-            names.setdefault(cases + module if cases.endswith(":") else cases, []).append(name)
-    return [(module, ",".join(found), side) for module, found in names.items() for side in SIDES]
+    names = [
+        case
+        for case, known in times.items()
+        if len(known) == len(SIDES) and not FAR <= known["triton"] / known["blockscope"] <= 1 / FAR
+    ]
+    return [(*part, side) for part in modules_of(names, cases) for side in SIDES]
 
 
 def profile(options: argparse.Namespace) -> int:
@@ -351,7 +365,9 @@ def main() -> int:
         help="a file, CLONES:MODULE of tests/practice, or CLONES: for all of them (not static, not "
         "profile)",
     )
-    parser.add_argument("names", nargs="?", default="")
+    parser.add_argument(
+        "names", nargs="?", default="", help="NAME,...; for all modules MODULE/NAME,..."
+    )
     parser.add_argument("--triton-python", default=os.environ.get("TRITON_PYTHON", sys.executable))
     parser.add_argument("--nvdisasm")
     parser.add_argument("--cuobjdump")
