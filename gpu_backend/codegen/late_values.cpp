@@ -63,24 +63,32 @@ bool choosesOnly(const llvm::Instruction &value) {
          });
 }
 
+/// Whether other blocks use a value, or the next iteration of its own.
+bool isUsedBehind(const llvm::Instruction &made) {
+  return llvm::any_of(made.users(), [&](const llvm::User *user) {
+    return llvm::cast<llvm::Instruction>(user)->getParent() != made.getParent() ||
+           llvm::isa<llvm::PHINode>(user);
+  });
+}
+
 /// What the values of a block hold at most, at a time.
 struct Held {
   int64_t words = 0, masks = 0; ///< masks that only choose
 };
 
-/// Of the block's instructions in an order. Values from before it, and what is used behind it,
-/// count as long as the block knows them.
+/// Of the block's instructions in an order. Values from before it count as long as the block knows
+/// them, what is used behind it, or in the next iteration, to its end.
 Held mostHeld(llvm::ArrayRef<llvm::Instruction *> order) {
   llvm::DenseMap<const llvm::Value *, size_t> last;
-  for (size_t i = 0; i < order.size(); ++i) {
-    for (const llvm::Use &operand : order[i]->operands())
-      if (llvm::isa<llvm::Instruction>(operand) &&
-          llvm::cast<llvm::Instruction>(operand)->getParent() == order[i]->getParent())
-        last[operand] = i;
-    for (const llvm::User *user : order[i]->users())
-      if (llvm::cast<llvm::Instruction>(user)->getParent() != order[i]->getParent())
-        last[order[i]] = order.size();
-  }
+  for (size_t i = 0; i < order.size(); ++i)
+    if (!llvm::isa<llvm::PHINode>(order[i]))
+      for (const llvm::Use &operand : order[i]->operands())
+        if (llvm::isa<llvm::Instruction>(operand) &&
+            llvm::cast<llvm::Instruction>(operand)->getParent() == order[i]->getParent())
+          last[operand] = i;
+  for (const llvm::Instruction *made : order)
+    if (isUsedBehind(*made))
+      last[made] = order.size();
   llvm::SmallVector<Held> changes(order.size() + 2);
   for (size_t i = 0; i < order.size(); ++i)
     if (const auto end = last.find(order[i]); end != last.end() && end->second > i) {
@@ -117,10 +125,8 @@ public:
             depth = std::max(depth, depths_.lookup(made));
         }
       depths_[&instruction] = depth + 1;
-      for (const llvm::User *user : instruction.users())
-        if (llvm::cast<llvm::Instruction>(user)->getParent() != &block ||
-            llvm::isa<llvm::PHINode>(user))
-          usesLeft_[&instruction] += kBehind;
+      if (isUsedBehind(instruction))
+        usesLeft_[&instruction] += kBehind;
     }
   }
 
@@ -279,6 +285,9 @@ private:
         taken += isUsedUp ? 0 : wordsOf(made);
       }
     }
+    // A result that is held to the block's end in place of one operand can as well come later, when
+    // what still needs the others has run: a state that is stored before its next one replaces it.
+    taken += isUsedBehind(*root) ? 1 : 0;
     const bool frees = freed >= taken && freed != 0;
     if (!frees && (taken == 0 || taken - freed > used / leastOfSum))
       return std::nullopt;

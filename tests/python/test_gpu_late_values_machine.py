@@ -104,3 +104,36 @@ def test_what_is_loaded_is_used_up_before_more_is_loaded(monkeypatch: pytest.Mon
         want += (weights[:, :, None] * np.where(there, v[:, rows], 0)).sum(1)
     assert np.array_equal(out, want)
     assert compiled.n_spills <= 100
+
+
+@triton.jit
+def states(x_ptr, steps, decay, N: tl.constexpr):
+    """Replaces each block by the state before it."""
+    state = tl.zeros((N,), tl.float32)
+    for i in range(steps):
+        offsets = i * N + tl.arange(0, N)
+        x = tl.load(x_ptr + offsets)
+        tl.store(x_ptr + offsets, state)
+        state = decay * state + x
+
+
+@pytest.mark.parametrize("steps", [0, 2, 3])
+def test_a_state_is_in_registers_until_it_is_stored(
+    monkeypatch: pytest.MonkeyPatch, steps: int
+) -> None:
+    """128 words of a state a thread, and as many that are added to it. Added as soon as each is
+    loaded, with the old state not yet stored, it took 96 moves, and loads waited for others."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    n = 128 * 32  # one warp
+    x = np.random.default_rng(3).integers(-9, 10, max(steps, 1) * n).astype(np.float32)
+    want, state = x.copy(), np.zeros(n, np.float32)
+    for i in range(steps):
+        block = slice(i * n, (i + 1) * n)
+        want[block], state = state, 0.5 * state + x[block]
+    compiled = states.warmup(x, steps, 0.5, n, grid=(1,), arch="sm_90a", num_warps=1)
+    ptx_machine.run(compiled, [x, steps, np.float32(0.5)])
+    assert np.array_equal(x, want)
+    words = [line.split()[0] for line in compiled.asm["ptx"].splitlines() if line.strip()]
+    loads = [i for i, word in enumerate(words) if word.startswith("ld.global.v4")]
+    assert len(loads) == 32
+    assert not any(word.startswith("fma") for word in words[loads[0] : loads[-1]])
