@@ -173,3 +173,18 @@ def test_libdevice_of_a_launch(tmp_path: Path) -> None:
         compiled(extern_libs={"libdevice": str(broken)})
     with pytest.raises(FileNotFoundError, match="names '/nowhere.bc' as libdevice"):
         compiled(extern_libs={"libdevice": "/nowhere.bc"})
+
+
+def test_libdevice_is_that_of_the_toolkit_of_ptxas(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TRITON_LIBDEVICE_PATH", raising=False)
+    found, ptxas = tools.libdevice(), tmp_path / "bin" / "ptxas"
+    beside = tmp_path / "nvvm" / "libdevice" / "libdevice.10.bc"
+    ptxas.parent.mkdir()
+    ptxas.symlink_to(tools.ptxas())
+    monkeypatch.setenv("TRITON_PTXAS_PATH", str(ptxas))
+    assert Path(tools.libdevice()).is_file()  # that of a package, or of CUDA_HOME
+    beside.parent.mkdir(parents=True)
+    beside.write_bytes(Path(found).read_bytes())
+    assert tools.libdevice() == str(beside)

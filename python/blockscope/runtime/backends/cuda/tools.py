@@ -28,14 +28,18 @@ def ptx_version() -> int:
 
 
 def libdevice() -> str:
-    """The path of libdevice.10.bc, or empty."""
+    """The path of libdevice.10.bc, or empty: that of ptxas's toolkit, else any. Older ones, which
+    other packages bring, have branches where newer ones choose between values."""
     if knobs.nvidia.libdevice_path:
         return knobs.nvidia.libdevice_path
+    toolkit = os.path.dirname(os.path.dirname(ptxas()))
     wheels = in_wheels(
         "nvidia/*/nvvm/libdevice/libdevice.10.bc", "triton/backends/nvidia/lib/libdevice.10.bc"
     )
-    homes = [os.path.join(home, "nvvm/libdevice/libdevice.10.bc") for home in cuda_homes()]
-    return next((path for path in (*wheels, *homes) if os.path.isfile(path)), "")
+    inside = "nvvm/libdevice/libdevice.10.bc"
+    beside = os.path.join(toolkit, inside) if toolkit else ""
+    homes = [os.path.join(home, inside) for home in cuda_homes()]
+    return next((path for path in (beside, *wheels, *homes) if os.path.isfile(path)), "")
 
 
 def cuobjdump() -> str:
