@@ -396,10 +396,10 @@ void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
 /// For a kernel with tensor cores that spills nothing and leaves a scheduler with at most two
 /// warps: assembles it with so few registers that one more CTA runs at the same time. Other warps
 /// then multiply while one waits or computes something else. The result is taken if it has about as
-/// many instructions and still spills nothing; if only one CTA ran before, 16 bytes are allowed.
+/// many instructions and spills next to nothing.
 void makeRoomForWarps(GpuKernel &kernel, const GpuOptions &options) {
   constexpr int kFewWarps = 8;       // of a multiprocessor
-  constexpr int kNextToNothing = 16; // bytes
+  constexpr int kNextToNothing = 64; // bytes
   constexpr double kFew = 0.75;      // of the registers
   constexpr double kHopeless = 1.5;  // times what they may be
   constexpr double kAbout = 1.05;
@@ -414,8 +414,7 @@ void makeRoomForWarps(GpuKernel &kernel, const GpuOptions &options) {
   other.warnings.clear();
   other.ptx = withCtas(kernel.ptx, now + 1);
   if (!other.ptx.empty() && assembleOnce(other, options, &ignored) && other.registers <= allowed &&
-      other.spillBytes <= (now == 1 ? kNextToNothing : 0) &&
-      other.warnings.size() <= kernel.warnings.size() &&
+      other.spillBytes <= kNextToNothing && other.warnings.size() <= kernel.warnings.size() &&
       static_cast<double>(codeBytesOf(other)) <= kAbout * static_cast<double>(codeBytesOf(kernel)))
     kernel = std::move(other);
 }
