@@ -8,6 +8,8 @@ CLONES:MODULE:K:N takes the K-th of N parts of them. Prints ``MARK`` and one JSO
 kernel (static, compile) or case (timed, profile). One process at a time times: FOLDER/gpu.lock.
 ``compile`` is ``static`` at production size, with no cache of compiled kernels. ``profile``
 launches once more what a case launched, alone between cudaProfilerStart and cudaProfilerStop.
+Kernels alone are launched again, on what they left: one that counts on in its input, as
+triton_kernels/top_k, then goes out of bounds, on both sides.
 
   python foreign_worker.py static|compile|timed|profile triton|blockscope FILE FOLDER [NAME,...]
 """
@@ -339,7 +341,13 @@ def practice_cases(
     torch.utils._triton.has_triton = lambda: True
 
     def starter(case: Any) -> Callable[[], Any]:
-        return lambda: modes.made(case, root, SIZE, DEVICE)[0]()
+        kept = []  # until the next case: kernels may know its tensors by address only
+
+        def start() -> Any:
+            kept.append(modes.made(case, root, SIZE, DEVICE)[0])
+            return kept[-1]()
+
+        return start
 
     for case in list(repository.cases)[int(part) :: int(parts)]:
         yield case.name, starter(case)
