@@ -276,18 +276,20 @@ private:
       }
     }
     int64_t freed = 0, taken = wordsOf(root), used = 0;
+    bool keepsState = false;
     for (const auto &[made, count] : uses) {
       const bool isUsedUp = usesLeft_.lookup(made) == count;
       if (emitted_.contains(made)) {
         used += wordsOf(made);
         freed += isUsedUp ? wordsOf(made) : 0;
+        keepsState |= !isUsedUp && llvm::isa<llvm::PHINode>(made);
       } else {
         taken += isUsedUp ? 0 : wordsOf(made);
       }
     }
-    // A result that is held to the block's end in place of one operand can as well come later, when
-    // what still needs the others has run: a state that is stored before its next one replaces it.
-    taken += isUsedBehind(*root) ? 1 : 0;
+    // A state that is stored before its next one replaces it: while the old one is still needed,
+    // the next one is a value more for the rest of the block, whatever else it replaces.
+    taken += keepsState && isUsedBehind(*root) ? 1 : 0;
     const bool frees = freed >= taken && freed != 0;
     if (!frees && (taken == 0 || taken - freed > used / leastOfSum))
       return std::nullopt;
