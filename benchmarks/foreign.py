@@ -227,10 +227,13 @@ def parts_of(cases: str, names: str) -> list[tuple[str, str]]:
 
 
 def modules_of(names: Iterable[str], cases: str) -> list[tuple[str, str]]:
-    """Names like MODULE/NAME, by module: CLONES:MODULE and the names in it."""
+    """CLONES:MODULE and the names in it, of names like MODULE/NAME, or MODULE for all of it. Of a
+    file: it, and the names."""
+    if not cases.endswith(":"):
+        return [(cases, ",".join(names))]
     found: dict[str, list[str]] = {}
-    for module, _, name in (text.rpartition("/") for text in names):
-        found.setdefault(cases + module if cases.endswith(":") else cases, []).append(name)
+    for module, _, name in (text.partition("/") for text in names):
+        found.setdefault(cases + module, []).append(name)
     return [(module, ",".join(of_it)) for module, of_it in found.items()]
 
 

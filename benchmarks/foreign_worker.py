@@ -341,7 +341,7 @@ def practice_cases(
     torch.utils._triton.has_triton = lambda: True
 
     def starter(case: Any) -> Callable[[], Any]:
-        kept = []  # until the next case: kernels may know its tensors by address only
+        kept: list[Any] = []  # until the next case: kernels may know its tensors by address only
 
         def start() -> Any:
             kept.append(modes.made(case, root, SIZE, DEVICE)[0])

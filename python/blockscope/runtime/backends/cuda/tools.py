@@ -32,14 +32,12 @@ def libdevice() -> str:
     other packages bring, have branches where newer ones choose between values."""
     if knobs.nvidia.libdevice_path:
         return knobs.nvidia.libdevice_path
-    toolkit = os.path.dirname(os.path.dirname(ptxas()))
-    wheels = in_wheels(
-        "nvidia/*/nvvm/libdevice/libdevice.10.bc", "triton/backends/nvidia/lib/libdevice.10.bc"
-    )
     inside = "nvvm/libdevice/libdevice.10.bc"
-    beside = os.path.join(toolkit, inside) if toolkit else ""
-    homes = [os.path.join(home, inside) for home in cuda_homes()]
-    return next((path for path in (beside, *wheels, *homes) if os.path.isfile(path)), "")
+    toolkit = os.path.dirname(os.path.dirname(ptxas()))  # empty without a ptxas
+    own = [os.path.join(toolkit, inside)] if toolkit else []
+    others = [os.path.join(home, inside) for home in cuda_homes()]
+    wheels = in_wheels(f"nvidia/*/{inside}", "triton/backends/nvidia/lib/libdevice.10.bc")
+    return next(filter(os.path.isfile, (*own, *wheels, *others)), "")
 
 
 def cuobjdump() -> str:
