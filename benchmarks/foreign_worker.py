@@ -345,7 +345,8 @@ def practice_cases(
 
         def start() -> Any:
             kept.append(modes.made(case, root, SIZE, DEVICE)[0])
-            return kept[-1]()
+            kept.append(kept[-1]())
+            return kept[-1]
 
         return start
 
