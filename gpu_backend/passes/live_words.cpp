@@ -1,6 +1,7 @@
 // Back through the ops of a block, with the set of values that are needed behind each.
 #include "gpu_backend/passes/live_words.h"
 
+#include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/layout_queries.h"
@@ -31,10 +32,20 @@ bool isData(Value value) {
                     tlg::WgmmaWaitOp>(op);
 }
 
+/// Whether all elements of a block are the same number, which takes one register at most: a splat,
+/// or what is made of one in a few steps.
+bool isOneNumber(Value value, int steps = 3) {
+  Operation *op = heldAs(value).getDefiningOp();
+  if (!op || isa<tl::SplatOp>(op) || op->hasTrait<OpTrait::ConstantLike>())
+    return op != nullptr;
+  return steps > 0 && tl::isElementwise(op) && isPure(op) &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isOneNumber(operand, steps - 1); });
+}
+
 int wordsOf(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
-  if (!type || !tlg::hasLayout(type) || isa_and_nonnull<tl::SplatOp>(value.getDefiningOp()) ||
-      (value.getDefiningOp() && value.getDefiningOp()->hasTrait<OpTrait::ConstantLike>()))
+  if (!type || !tlg::hasLayout(type) || isOneNumber(value))
     return 0;
   if (isa<tl::PtrType>(type.getElementType()))
     return isa<BlockArgument>(value) ? 2 : 0;

@@ -49,11 +49,9 @@ public:
     if (!findDots())
       return;
     beginFirst();
-    if (dots_.size() == 1)
-      return;
     for (size_t i = 1; i < dots_.size(); ++i)
       beginEarly(i);
-    for (size_t i = dots_.size(); i-- > 0;) {
+    for (size_t i = dots_.size(); dots_.size() > 1 && i-- > 0;) {
       Dot &dot = dots_[i];
       const std::optional<size_t> later = waitLate(i);
       dot.wait.setPending(later ? dots_[*later].wait.getPending() : countRunning(dot));
@@ -219,7 +217,8 @@ private:
     const auto order = llvm::map_to_vector(*block_, [](Operation &op) { return &op; });
     const auto pending = llvm::map_to_vector(dots_, [](Dot &dot) { return dot.wait.getPending(); });
     readLate();
-    beginLate();
+    if (dots_.size() > 1) // one alone runs beside the copies for the next iteration
+      beginLate();
     freeOperands();
     for (Dot &dot : dots_)
       dot.wait.setPending(countRunning(dot));
@@ -241,25 +240,36 @@ private:
     return most;
   }
 
-  /// Where registers are short, reads blocks from shared memory right before they are needed.
+  /// Where registers are short, reads blocks from shared memory, and spreads small ones over more
+  /// registers, right before they are needed.
   void readLate() {
-    for (auto load : llvm::make_early_inc_range(block_->getOps<tlg::LocalLoadOp>())) {
+    // From the last to the first: what uses a block goes before it does.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block_))) {
+      const bool isLoad = isa<tlg::LocalLoadOp>(op);
+      if (!isLoad && !takesMoreRegisters(op))
+        continue;
       // With what is made of it alone.
-      llvm::SmallVector<Operation *> moved{load};
-      Operation *use = firstUse(load);
+      llvm::SmallVector<Operation *> moved{&op};
+      Operation *use = firstUse(&op);
       while (use && moved.back()->hasOneUse() && isMadeOfOne(use)) {
         moved.push_back(use);
         use = firstUse(use);
       }
-      Operation *last = moved.back();
-      for (Operation *op = load->getNextNode(); use && op != use; op = op->getNextNode())
-        if (mayFreeBuffers(op))
+      for (Operation *on = op.getNextNode(); isLoad && use && on != use; on = on->getNextNode())
+        if (mayFreeBuffers(on))
           use = nullptr;
-      if (!use || last->getNextNode() == use || !firstFull(last->getNextNode(), use))
+      if (!use || !firstFull(op.getNextNode(), use))
         continue;
-      for (Operation *op : moved)
-        rewriter_.moveOpBefore(op, use);
+      for (Operation *on : moved)
+        rewriter_.moveOpBefore(on, use);
     }
+  }
+
+  /// Whether a thread holds more of a block in its new layout than in the one before.
+  static bool takesMoreRegisters(Operation &op) {
+    auto conversion = dyn_cast<tlg::ConvertLayoutOp>(op);
+    return conversion && tlg::layoutOf(conversion.getSource().getType()).registerCount() <
+                             tlg::layoutOf(conversion.getType()).registerCount();
   }
 
   Operation *firstUse(Operation *op) const {

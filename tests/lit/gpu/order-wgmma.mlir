@@ -208,3 +208,69 @@ func.func @short_of_registers(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %ou
   tl.store %at, %both : tensor<64x64x!tl.ptr<f32>>, tensor<64x64xf32>
   return
 }
+
+// Two rows of factors, for which a thread has no registers beside two blocks of sums, are brought
+// into the layout of the sums one after the other, right before they are needed.
+// CHECK-LABEL: func.func @scaled_wide(
+// CHECK: scf.for
+// CHECK-NOT: tlg.convert_layout
+// CHECK: %[[SUMS:.*]] = tlg.wgmma
+// CHECK-NOT: tlg.convert_layout
+// CHECK: tlg.wgmma_wait 0 %[[SUMS]]
+// CHECK: tlg.convert_layout
+// CHECK: arith.mulf
+// CHECK: tlg.convert_layout
+// CHECK: arith.subf
+// CHECK: scf.yield
+func.func @scaled_wide(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %b: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %s: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %t: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %out: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %zero = arith.constant dense<0.000000e+00> : tensor<64x256xf32>
+  %stride = arith.constant dense<64> : tensor<64x1xi32>
+  %wideStride = arith.constant dense<256> : tensor<64x1xi32>
+  %step = arith.constant dense<4096> : tensor<64x64xi32>
+  %factorStep = arith.constant dense<256> : tensor<256xi32>
+  %i = tl.range 0 to 64 : tensor<64xi32>
+  %j = tl.range 0 to 256 : tensor<256xi32>
+  %row = tl.expand_dims %i axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %column = tl.expand_dims %i axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %wideColumn = tl.expand_dims %j axis 0 : tensor<256xi32> -> tensor<1x256xi32>
+  %0 = arith.muli %row, %stride : tensor<64x1xi32>
+  %1 = tl.broadcast %0 : tensor<64x1xi32> -> tensor<64x64xi32>
+  %2 = tl.broadcast %column : tensor<1x64xi32> -> tensor<64x64xi32>
+  %offsets = arith.addi %1, %2 : tensor<64x64xi32>
+  %3 = arith.muli %row, %wideStride : tensor<64x1xi32>
+  %4 = tl.broadcast %3 : tensor<64x1xi32> -> tensor<64x256xi32>
+  %5 = tl.broadcast %wideColumn : tensor<1x256xi32> -> tensor<64x256xi32>
+  %wideOffsets = arith.addi %4, %5 : tensor<64x256xi32>
+  %base = tl.splat %a : !tl.ptr<f16> -> tensor<64x64x!tl.ptr<f16>>
+  %first = tl.addptr %base, %offsets : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xi32>
+  %wideBase = tl.splat %b : !tl.ptr<f16> -> tensor<64x256x!tl.ptr<f16>>
+  %wide = tl.addptr %wideBase, %wideOffsets : tensor<64x256x!tl.ptr<f16>>, tensor<64x256xi32>
+  %y = tl.load %wide : tensor<64x256x!tl.ptr<f16>> -> tensor<64x256xf16>
+  %factors = tl.splat %s : !tl.ptr<f32> -> tensor<256x!tl.ptr<f32>>
+  %firstFactor = tl.addptr %factors, %j : tensor<256x!tl.ptr<f32>>, tensor<256xi32>
+  %shifts = tl.splat %t : !tl.ptr<f32> -> tensor<256x!tl.ptr<f32>>
+  %firstShift = tl.addptr %shifts, %j : tensor<256x!tl.ptr<f32>>, tensor<256xi32>
+  %sum:4 = scf.for %k = %c0 to %n step %c1 iter_args(%acc = %zero, %at = %first, %by = %firstFactor, %from = %firstShift) -> (tensor<64x256xf32>, tensor<64x64x!tl.ptr<f16>>, tensor<256x!tl.ptr<f32>>, tensor<256x!tl.ptr<f32>>) : i32 {
+    %x = tl.load %at : tensor<64x64x!tl.ptr<f16>> -> tensor<64x64xf16>
+    %factor = tl.load %by : tensor<256x!tl.ptr<f32>> -> tensor<256xf32>
+    %shift = tl.load %from : tensor<256x!tl.ptr<f32>> -> tensor<256xf32>
+    %dot = tl.dot %x, %y, %zero : tensor<64x64xf16>, tensor<64x256xf16> -> tensor<64x256xf32>
+    %6 = tl.expand_dims %factor axis 0 : tensor<256xf32> -> tensor<1x256xf32>
+    %7 = tl.broadcast %6 : tensor<1x256xf32> -> tensor<64x256xf32>
+    %8 = arith.mulf %dot, %7 : tensor<64x256xf32>
+    %12 = tl.expand_dims %shift axis 0 : tensor<256xf32> -> tensor<1x256xf32>
+    %13 = tl.broadcast %12 : tensor<1x256xf32> -> tensor<64x256xf32>
+    %14 = arith.subf %8, %13 : tensor<64x256xf32>
+    %9 = arith.addf %acc, %14 : tensor<64x256xf32>
+    %next = tl.addptr %at, %step : tensor<64x64x!tl.ptr<f16>>, tensor<64x64xi32>
+    %nextFactor = tl.addptr %by, %factorStep : tensor<256x!tl.ptr<f32>>, tensor<256xi32>
+    %nextShift = tl.addptr %from, %factorStep : tensor<256x!tl.ptr<f32>>, tensor<256xi32>
+    scf.yield %9, %next, %nextFactor, %nextShift : tensor<64x256xf32>, tensor<64x64x!tl.ptr<f16>>, tensor<256x!tl.ptr<f32>>, tensor<256x!tl.ptr<f32>>
+  }
+  %10 = tl.splat %out : !tl.ptr<f32> -> tensor<64x256x!tl.ptr<f32>>
+  %11 = tl.addptr %10, %wideOffsets : tensor<64x256x!tl.ptr<f32>>, tensor<64x256xi32>
+  tl.store %11, %sum#0 : tensor<64x256x!tl.ptr<f32>>, tensor<64x256xf32>
+  return
+}
