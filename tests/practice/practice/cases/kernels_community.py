@@ -281,3 +281,25 @@ def norm_of_planes(file, device, m, d):
         lambda: small(tm.with_gradients(ours, up, x, w, b)),
         lambda: small(tm.with_gradients(right, up, x, w, b, exact=True)),
     )
+
+
+@repository.case(TRIANGLE + "trimul_with_residual.py", "_gated_gemm_with_residual_kernel, _gated_gemm_with_residual_backward_kernel", small=dict(m=10, d=64), production=dict(m=512, d=128), **HALF)  # fmt: skip
+def gated_onto_residual(file, device, m, d):
+    x, y, r, up = (tm.normal(m * m, d, device=device, dtype=BF16) for _ in range(4))
+    a, b = (tm.normal(d, d, device=device, dtype=BF16, scale=d**-0.5) for _ in range(2))
+    kept = ((torch.rand(m, d) < 0.75) / 0.75).to(BF16).to(device)
+
+    def small(parts):
+        out, dx, dy, da, db, dr = parts
+        return out, dx, dy, da / m, db / m, dr
+
+    def ours(*leaves):
+        return file.GatedGEMMWithResidual.apply(*leaves, kept, m, m, 0)
+
+    def right(x, y, a, b, r):
+        return r + kept.double().repeat(m, 1) * (x @ a.T).sigmoid() * (y @ b.T)
+
+    return (
+        lambda: small(tm.with_gradients(ours, up, x, y, a, b, r)),
+        lambda: small(tm.with_gradients(right, up, x, y, a, b, r, exact=True)),
+    )
