@@ -4,8 +4,10 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/BasicBlock.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/Instructions.h"
@@ -430,24 +432,43 @@ struct BestOrder {
   }
 };
 
-/// Dots by wgmma have their registers given out by ptxas for all of a loop; another order costs
-/// more there than it frees.
-bool hasWgmma(const llvm::Function &function) {
+/// Whether a block multiplies by wgmma. Waits do not count: they stand before what is computed of
+/// the sums, behind a loop.
+bool hasWgmma(const llvm::BasicBlock &block) {
+  return llvm::any_of(block, [](const llvm::Instruction &instruction) {
+    const auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+    const auto *text = call ? llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand()) : nullptr;
+    return text && text->getAsmString().find("wgmma.mma_async") != std::string::npos;
+  });
+}
+
+/// The blocks whose order is left as it is. Dots by wgmma have their registers given out by ptxas
+/// for all of a loop; another order costs more there than it frees. What is computed of the sums
+/// behind it, or in a loop around it, is like any other code.
+llvm::SmallPtrSet<const llvm::BasicBlock *, 8> blocksOfWgmma(llvm::Function &function) {
+  llvm::SmallPtrSet<const llvm::BasicBlock *, 8> found;
+  llvm::SmallPtrSet<const llvm::Loop *, 8> loopsOfWgmma;
+  llvm::DominatorTree dominators(function);
+  const llvm::LoopInfo loops(dominators);
   for (const llvm::BasicBlock &block : function)
-    for (const llvm::Instruction &instruction : block)
-      if (const auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction))
-        if (const auto *text = llvm::dyn_cast<llvm::InlineAsm>(call->getCalledOperand());
-            text && text->getAsmString().find("wgmma") != std::string::npos)
-          return true;
-  return false;
+    if (hasWgmma(block)) {
+      found.insert(&block);
+      if (const llvm::Loop *loop = loops.getLoopFor(&block))
+        loopsOfWgmma.insert(loop);
+    }
+  for (const llvm::BasicBlock &block : function)
+    if (loopsOfWgmma.contains(loops.getLoopFor(&block)))
+      found.insert(&block);
+  return found;
 }
 
 } // namespace
 
 void makeValuesLate(llvm::Function &function) {
-  if (hasWgmma(function))
-    return;
+  const llvm::SmallPtrSet<const llvm::BasicBlock *, 8> left = blocksOfWgmma(function);
   for (llvm::BasicBlock &block : function) {
+    if (left.contains(&block))
+      continue;
     llvm::SmallVector<llvm::Instruction *> before;
     for (llvm::Instruction &instruction : block)
       before.push_back(&instruction);

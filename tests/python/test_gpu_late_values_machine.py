@@ -9,6 +9,7 @@ import blockscope.language as tl
 import gpu_rows
 import numpy as np
 import ptx_machine
+import ptx_matrix_machine
 import pytest
 
 pytestmark = pytest.mark.skipif(
@@ -137,3 +138,45 @@ def test_a_state_is_in_registers_until_it_is_stored(
     loads = [i for i, word in enumerate(words) if word.startswith("ld.global.v4")]
     assert len(loads) == 32
     assert not any(word.startswith("fma") for word in words[loads[0] : loads[-1]])
+
+
+@triton.jit
+def product_with_dropout(
+    a_ptr, b_ptr, bias_ptr, c_ptr, k, seed, share,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+):  # fmt: skip
+    """By wgmma, in a loop; behind it much is computed of each sum."""
+    i, j, d = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    total = tl.zeros((M, N), tl.float32)
+    for first in range(0, k, K):
+        a = tl.load(a_ptr + i[:, None] * k + first + d[None, :])
+        b = tl.load(b_ptr + (first + d[:, None]) * N + j[None, :])
+        total = tl.dot(a, b, total)
+    total = 0.0625 * total + tl.load(bias_ptr + j)[None, :]
+    cube = total + 0.0625 * total * total * total
+    smooth = total / (1 + tl.exp(-cube))
+    offsets = i[:, None] * N + j[None, :]
+    keep = tl.rand(seed, offsets) > share
+    tl.store(c_ptr + offsets, tl.where(keep, smooth / (1 - share), 0.0))
+
+
+def test_what_is_computed_of_sums_of_wgmma_spills_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """64 sums a thread, and ten rounds of random bits for each. While a dot by wgmma anywhere in
+    the kernel kept the order of all its code, that took 30 words of local memory."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    m, n, k, depth = 128, 128, 128, 64
+    rng = np.random.default_rng(3)
+    a = rng.integers(-2, 3, (m, k)).astype(np.float16)
+    b = rng.integers(-2, 3, (k, n)).astype(np.float16)
+    bias = rng.standard_normal(n).astype(np.float32)
+    out, want = np.zeros((2, m, n), np.float32)
+    values = [a, b, bias, out, k, 7, 0.25]
+    compiled = product_with_dropout.warmup(
+        *values, m, n, depth, grid=(1,), arch="sm_90a", num_warps=8
+    )
+    assert "wgmma" in compiled.asm["ptx"]
+    ptx_matrix_machine.run(compiled, [*values[:-1], np.float32(0.25)])
+    product_with_dropout[(1,)](a, b, bias, want, k, 7, 0.25, m, n, depth)
+    assert 0.7 < np.count_nonzero(want) / want.size < 0.8
+    np.testing.assert_allclose(out, want, rtol=1e-5, atol=1e-5)
+    assert compiled.n_spills <= 8
