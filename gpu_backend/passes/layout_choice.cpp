@@ -249,7 +249,7 @@ bool LayoutChoice::isExchangedWide(Value block, const LinearLayout &layout, size
       return (basis & mask) != 0;
     };
     const size_t leftBits = layout.registers.size() - llvm::count_if(layout.registers, isAlong);
-    if (llvm::any_of(layout.lanes, isAlong) &&
+    if ((llvm::any_of(layout.lanes, isAlong) || llvm::any_of(layout.warps, isAlong)) &&
         leftBits >= std::max(kWideBits, fewBits + kTimesBits))
       return true;
   }

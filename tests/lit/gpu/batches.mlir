@@ -146,3 +146,49 @@ func.func @sums_of_batches(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %first
   tl.store %21, %sum#0 : tensor<4x16x!tl.ptr<f32>>, tensor<4x16xf32>
   return
 }
+
+// The same where warps share that dimension, as they do the batches of a product.
+// CHECK-LABEL: func.func @sums_over_warps(
+// CHECK: %[[PRODUCT:.*]] = tlg.mma
+// CHECK: %[[ROWS:.*]] = tl.reshape %[[PRODUCT]]
+// CHECK: %[[MOVED:.*]] = tlg.convert_layout %[[ROWS]]
+// CHECK: tl.expand_dims %[[MOVED]] axis 0
+// CHECK: tl.reduce %{{.*}} axis 1 {
+func.func @sums_over_warps(%in: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %out: !tl.ptr<f32> {tl.divisibility = 16 : i32}) {
+  %zero = arith.constant dense<0.000000e+00> : tensor<8x16x16xf32>
+  %i = tl.range 0 to 8 : tensor<8xi32>
+  %j = tl.range 0 to 256 : tensor<256xi32>
+  %at = tl.range 0 to 2048 : tensor<2048xi32>
+  %from = tl.splat %in : !tl.ptr<f16> -> tensor<2048x!tl.ptr<f16>>
+  %pointers = tl.addptr %from, %at : tensor<2048x!tl.ptr<f16>>, tensor<2048xi32>
+  %flat = tl.load %pointers : tensor<2048x!tl.ptr<f16>> -> tensor<2048xf16>
+  %x = tl.reshape %flat : tensor<2048xf16> -> tensor<8x16x16xf16>
+  %product = tl.dot %x, %x, %zero : tensor<8x16x16xf16>, tensor<8x16x16xf16> -> tensor<8x16x16xf32>
+  %rows = tl.reshape %product : tensor<8x16x16xf32> -> tensor<8x256xf32>
+  %one = tl.expand_dims %rows axis 0 : tensor<8x256xf32> -> tensor<1x8x256xf32>
+  %many = tl.broadcast %one : tensor<1x8x256xf32> -> tensor<8x8x256xf32>
+  %0 = tl.expand_dims %i axis 1 : tensor<8xi32> -> tensor<8x1xi32>
+  %1 = tl.expand_dims %i axis 0 : tensor<8xi32> -> tensor<1x8xi32>
+  %2 = tl.broadcast %0 : tensor<8x1xi32> -> tensor<8x8xi32>
+  %3 = tl.broadcast %1 : tensor<1x8xi32> -> tensor<8x8xi32>
+  %4 = arith.andi %2, %3 : tensor<8x8xi32>
+  %signs = tl.int_to_float %4 : tensor<8x8xi32> -> tensor<8x8xf32>
+  %5 = tl.expand_dims %signs axis 2 : tensor<8x8xf32> -> tensor<8x8x1xf32>
+  %6 = tl.broadcast %5 : tensor<8x8x1xf32> -> tensor<8x8x256xf32>
+  %7 = arith.mulf %6, %many : tensor<8x8x256xf32>
+  %sums = tl.reduce %7 axis 1 {
+  ^bb0(%l: f32, %r: f32):
+    %8 = arith.addf %l, %r : f32
+    tl.yield %8 : f32
+  } : (tensor<8x8x256xf32>) -> tensor<8x256xf32>
+  %stride = arith.constant dense<256> : tensor<8x1xi32>
+  %9 = arith.muli %0, %stride : tensor<8x1xi32>
+  %10 = tl.broadcast %9 : tensor<8x1xi32> -> tensor<8x256xi32>
+  %11 = tl.expand_dims %j axis 0 : tensor<256xi32> -> tensor<1x256xi32>
+  %12 = tl.broadcast %11 : tensor<1x256xi32> -> tensor<8x256xi32>
+  %13 = arith.addi %10, %12 : tensor<8x256xi32>
+  %14 = tl.splat %out : !tl.ptr<f32> -> tensor<8x256x!tl.ptr<f32>>
+  %15 = tl.addptr %14, %13 : tensor<8x256x!tl.ptr<f32>>, tensor<8x256xi32>
+  tl.store %15, %sums : tensor<8x256x!tl.ptr<f32>>, tensor<8x256xf32>
+  return
+}
