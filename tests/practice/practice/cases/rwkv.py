@@ -1,4 +1,4 @@
-"""RWKV by codekansas: the recurrence of WKV, with gradients, plain and with its exponents shifted."""
+"""RWKV by codekansas: the recurrence of WKV with gradients, plain and with shifted exponents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""segment-anything-fast: attention over a picture, with a bias of its rows and one of its columns."""
+"""segment-anything-fast: attention over a picture, with biases of its rows and its columns."""
 
 from __future__ import annotations
 
