@@ -75,9 +75,10 @@ _paged("paged", "_paged_attn_kernel", small=dict(b=3, n=90, h=4, hk=4, d=32, spl
 _paged("paged_in_parts", "_paged_attn_kernel, _paged_attn_v2_reduce_kernel", small=dict(b=2, n=120, h=4, hk=1, d=32, splits=4), production=dict(b=8, n=16384, h=32, hk=8, d=128, splits=16))  # fmt: skip
 
 
-@repository.case(FOLDER + "ragged_page_attention/_triton_impl_fwd.py", "_ragged_paged_attn_fwd", small=dict(b=2, m=40, n=70, h=4, hk=2, d=32), production=dict(b=8, m=512, n=4096, h=32, hk=8, d=128), **NEAR)  # fmt: skip
-def ragged(file, device, b, m, n, h, hk, d, page=16):
-    """Keys and values of a head lie next to each other; each query finds its sequence itself."""
+@repository.case(FOLDER + "ragged_page_attention/_triton_impl_fwd.py", "_ragged_paged_attn_fwd", small=dict(b=2, m=40, n=70, h=4, hk=2, d=32, page=16), production=dict(b=2, m=1024, n=1024, h=32, hk=8, d=128, page=128), **NEAR)  # fmt: skip
+def ragged(file, device, b, m, n, h, hk, d, page):
+    """Keys and values of a head lie next to each other; each query finds its sequence itself. The
+    kernel has a copy of its body for each page of each sequence."""
     lengths, tables = _tables(device, b, n, page)
     counts = [min(x, int(y)) for x, y in zip(tm.lengths(b, m), lengths, strict=True)]
     starts = tm.starts(counts, device)
