@@ -310,14 +310,20 @@ DepthOrder depthOrder(tl::DotOp dot, int bytes, MmaWarps warps, const AxisAnalys
              : DepthOrder::Plain;
 }
 
+/// Whether the target has wgmma for a dot of its size and type.
+bool hasWgmmaFor(tl::DotOp dot, int bytes, const GpuTarget &target, int numWarps) {
+  const llvm::ArrayRef<int64_t> shape = dot.getType().getShape();
+  const bool isSplit =
+      elementOf(dot.getA()).isF32() && precisionOfFloats(dot.getInputPrecision()) != "tf32";
+  return target.hasWgmma && shape.size() == 2 && shape[0] >= 64 && shape[1] >= 16 &&
+         numWarps % 4 == 0 && bytes != 8 && !isSplit && depthOf(dot) >= mmaDepth(bytes);
+}
+
 /// The layouts for wgmma, where the target has it and takes the dot.
 std::optional<DotLayouts> chooseWgmma(tl::DotOp dot, int bytes, const AxisAnalysis &axes,
                                       const GpuTarget &target, int numWarps) {
   const llvm::ArrayRef<int64_t> shape = dot.getType().getShape();
-  const llvm::StringRef precision = dot.getInputPrecision();
-  const bool isSplit = elementOf(dot.getA()).isF32() && precisionOfFloats(precision) != "tf32";
-  if (!target.hasWgmma || shape.size() != 2 || shape[0] < 64 || shape[1] < 16 ||
-      numWarps % 4 != 0 || bytes == 8 || isSplit || depthOf(dot) < mmaDepth(bytes))
+  if (!hasWgmmaFor(dot, bytes, target, numWarps))
     return std::nullopt;
   DotLayouts layouts;
   layouts.kind = DotKind::Wgmma;
@@ -570,10 +576,16 @@ bool isDelayedBy(tl::DotOp dot, Value sum) {
 /// wgmma then multiplies part by part, and adds each one up in fp32. Such a dot is always one of
 /// wgmma (`chooseWgmma`): with so many sums there is work for every warpgroup.
 bool isAddedInParts(tl::DotOp dot, const GpuTarget &target, int numWarps) {
-  return target.hasWgmma && numWarps % 4 == 0 && !isScaled(dot) && dot.getType().getRank() == 2 &&
-         dot.getType().getDimSize(0) >= 64 && dot.getType().getDimSize(1) >= 16 &&
-         depthOf(dot) >= mmaDepth(/*elementBytes=*/1) && !isOfPayloads(dot.getInputPrecision()) &&
+  return hasWgmmaFor(dot, /*bytes=*/1, target, numWarps) && !isScaled(dot) &&
+         !isOfPayloads(dot.getInputPrecision()) &&
          dot.getType().getNumElements() >= kManyWgmmaSums * 32 * numWarps;
+}
+
+/// Whether products of fp8 are added up in fp32, as those of fp16: mma.sync on GPUs with wgmma,
+/// which the lowering makes of mma.sync of fp16.
+bool isAddedInFull(tl::DotOp dot, const GpuTarget &target, int numWarps) {
+  return target.hasWgmma && !isScaled(dot) && !isOfPayloads(dot.getInputPrecision()) &&
+         !hasWgmmaFor(dot, /*bytes=*/1, target, numWarps);
 }
 
 /// Has the dot of `fresh`, which is one side of `addition`, begin with the other side `sum`.
@@ -582,7 +594,7 @@ bool foldInto(Operation *addition, const FreshDot &fresh, Value sum, const GpuTa
   tl::DotOp dot = fresh.dot;
   if (!dot || tensorCoreBytes(dot, target) == 0)
     return false;
-  if (multipliesFp8(dot, target)) {
+  if (multipliesFp8(dot, target) && !isAddedInFull(dot, target, numWarps)) {
     if (!isAddedInParts(dot, target, numWarps))
       return false;
     if (!dot.getMaxNumImpreciseAcc())

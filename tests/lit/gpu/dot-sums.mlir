@@ -117,3 +117,22 @@ func.func @parts(%d: f8E4M3FN, %p: !tl.ptr<f32>) {
   tl.store %atFew, %sumFew : tensor<64x128x!tl.ptr<f32>>, tensor<64x128xf32>
   return
 }
+
+// On a GPU with wgmma, mma.sync of fp8 is made of those of fp16, which add up in fp32: such sums are
+// part of the dot, too.
+// CHECK-LABEL: func.func @few_rows(
+// CHECK-NOT: arith.addf
+// CHECK: tlg.mma {{.*}} -> tensor<32x128xf32
+// CHECK-NOT: arith.addf
+// CHECK: return
+func.func @few_rows(%d: f8E4M3FN, %p: !tl.ptr<f32>) {
+  %zero = arith.constant dense<0.0> : tensor<32x128xf32>
+  %at = tl.splat %p : !tl.ptr<f32> -> tensor<32x128x!tl.ptr<f32>>
+  %a = tl.splat %d : f8E4M3FN -> tensor<32x64xf8E4M3FN>
+  %b = tl.splat %d : f8E4M3FN -> tensor<64x128xf8E4M3FN>
+  %x = tl.load %at : tensor<32x128x!tl.ptr<f32>> -> tensor<32x128xf32>
+  %ab = tl.dot %a, %b, %zero : tensor<32x64xf8E4M3FN>, tensor<64x128xf8E4M3FN> -> tensor<32x128xf32>
+  %sum = arith.addf %x, %ab : tensor<32x128xf32>
+  tl.store %at, %sum : tensor<32x128x!tl.ptr<f32>>, tensor<32x128xf32>
+  return
+}
