@@ -3,7 +3,17 @@
 A case file has functions ``case_NAME()`` that make tensors with the functions of foreign_worker.py
 and launch kernels, as an unmodified program would. With ``--static`` nothing runs and no GPU is
 needed. For each kernel: registers, spilled bytes, shared memory, and what its main loop is made of,
-from SASS, for the same work on both sides. Marks:
+from SASS, for the same work on both sides. Columns:
+
+  regs, stack, shared  of a thread, bytes of a thread (spills), bytes of a CTA
+  total   instructions of one pass of the main loop; where the passes do different amounts of work,
+          ours are divided by how many of Triton's they make
+  mma ... the same, by kind: dots; copies to shared memory that do not wait; loads and stores of
+          global (ldg, stg) and shared memory (lds, sts); barriers; integers; floats; shuffles;
+          spills (local)
+  widths  loads and copies of global memory, NxBITS of an instruction (UTMALDG, by TMA: how many)
+
+Marks, in place of the case's name:
 
   sync    loads stay synchronous in a loop where Triton's are asynchronous
   more    the loop has over 10 % more instructions for the same work
@@ -49,6 +59,7 @@ from typing import Any
 
 import compile_times
 import foreign_profile
+import requirements
 from foreign_worker import MARK
 from sass_loops import Loop, disassembled, loops_of, main_loop
 
@@ -85,8 +96,11 @@ def lines_of(
             errors += f"\nnot done in {LIMIT_SECONDS} s"
     marked = (line.partition(MARK) for line in out.splitlines())  # kernels print lines, too
     lines = [json.loads(text) for _, mark, text in marked if mark]
-    if child.returncode != 0 or not lines:
+    if child.returncode != 0:
         print(f"{side}, {cases}: {errors.strip()[-2000:]}", file=sys.stderr)
+    elif not lines:
+        said = errors.strip()[-2000:] or "no case has such a name, or launches a kernel"
+        print(f"{side}, {cases} {names}: {said}", file=sys.stderr)
     return lines
 
 
@@ -96,7 +110,10 @@ def tool(name: str, given: str | None, triton_python: str) -> str:
         return found
     code = "import triton, os; print(os.path.dirname(triton.__file__))"
     package = subprocess.run([triton_python, "-c", code], capture_output=True, text=True).stdout
-    return str(Path(package.strip(), "backends", "nvidia", "bin", name))
+    found = str(Path(package.strip(), "backends", "nvidia", "bin", name))
+    if not package.strip() or not os.access(found, os.X_OK):
+        requirements.stop(f"{name} is not on the path, and not in Triton's package; --{name} PATH")
+    return found
 
 
 def usage_of(cubin: str, cuobjdump: str) -> dict[str, int]:
@@ -188,7 +205,7 @@ def static(options: argparse.Namespace) -> int:
             found.setdefault((line["case"], line.get("number", 0)), {})[side] = line
     header = " ".join(f"{kind:>6}" for kind in SHOWN)
     print(f"{'case':24} {'side':10} regs  stack  shared  total {header}  widths")
-    flagged = 0
+    flagged = failed = 0
     for (case, number), lines in found.items():
         kernels = {
             side: Kernel(line, nvdisasm, cuobjdump)
@@ -198,6 +215,7 @@ def static(options: argparse.Namespace) -> int:
         for side, line in lines.items():
             if "error" in line:
                 print(f"{case:24} {side:10} {line['error'].splitlines()[0][:120]}")
+        failed += any("error" in line for line in lines.values())
         if set(kernels) != set(SIDES):
             flagged += "triton" in kernels
             continue
@@ -208,8 +226,8 @@ def static(options: argparse.Namespace) -> int:
         for side, per in zip(SIDES, unit, strict=True):
             name = f"{case}.{number}" if side == "triton" else " ".join(found_marks)
             print(f"{name:24} {side:10} {kernels[side].row(per)}")
-    print(f"{flagged} of {len(found)} flagged")
-    return 0
+    print(f"{flagged} of {len(found)} flagged" + (f", {failed} failed" if failed else ""))
+    return int(failed > 0 or not found)
 
 
 def parts_of(cases: str, names: str) -> list[tuple[str, str]]:
@@ -354,6 +372,28 @@ def verdict(prints: dict[str, list[float]]) -> str:
     return f"differ by {worst:.1e}" + (" WRONG" if worst > TOLERANCE else "")
 
 
+def check(options: argparse.Namespace) -> None:
+    """End with one line where the cases, Triton or a GPU are missing."""
+    path, *words = options.cases.split(":")
+    if not words:
+        if not os.path.isfile(path):
+            requirements.stop(f"there is no file '{path}'")
+    elif not os.path.isdir(path):
+        requirements.stop(f"there is no folder '{path}' of clones")
+    elif not words[0] and (options.static or options.profile):
+        requirements.stop(f"'{path}:' is for --timed and --compile-time; name a module behind it")
+    chosen = [words[0]] if words and words[0] else []
+    if words and not words[0]:
+        chosen = [name.partition("/")[0] for name in options.names.split(",") if name]
+    known = {file.stem for file in (HERE.parent / "tests/practice/practice/cases").glob("*.py")}
+    for module in chosen:
+        if module not in known:
+            requirements.stop(f"tests/practice has no module '{module}'")
+    if options.timed or options.profile:
+        requirements.need_gpu()
+    requirements.need_module(options.triton_python, "triton", "--triton-python")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -398,6 +438,7 @@ def main() -> int:
     options.triton_python = os.path.abspath(shutil.which(python) or python)
     options.keep = options.keep and os.path.abspath(options.keep)
     os.environ["FOREIGN_CONFIGS"] = str(options.configs)  # for foreign_worker.py
+    check(options)
     if options.compile_time:
         return compile_time(options)
     if options.profile:

@@ -29,6 +29,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import requirements
 from gpu_cases import SIDES, Case, Row, rows
 
 HERE = Path(__file__).resolve().parent
@@ -364,6 +365,8 @@ def main() -> None:
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--done", default="[]", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if not options.worker:
+        requirements.need_gpu()
     options.seconds = options.seconds or (0.05 if options.quick else 0.3)
     unknown = set(options.sides.split(",")) - set(SIDES)
     if unknown:

@@ -32,6 +32,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
+import requirements  # noqa: E402
 from tutorials import CHECKS  # noqa: E402
 
 SIDES = ("triton", "blockscope")
@@ -187,11 +188,17 @@ def run_side(side: str, path: Path, folder: Path) -> tuple[dict[str, float], str
 
 
 def main() -> int:
+    if not sys.argv[1:] or sys.argv[1] in ("-h", "--help"):
+        print(__doc__)
+        return 0 if sys.argv[1:] else 2
     folder, *numbers = sys.argv[1:]
     if folder == "--here":
         run_here(numbers[0], Path(numbers[1]))
         return 0
     paths = sorted(path for path in Path(folder).glob("*.py") if re.match(r"\d\d-", path.name))
+    if not paths:
+        requirements.stop(f"'{folder}' has no tutorials, files such as 01-vector-add.py")
+    requirements.need_gpu()
     paths = [path.resolve() for path in paths if not numbers or path.name[:2] in numbers]
     jobs = [(side, path) for path in paths for side in SIDES]
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(PROCESSES) as pool:

@@ -32,6 +32,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import requirements
 from inductor_cases import BACKWARD, CASES, OPTIONS, define_cases
 
 SIDES = ("triton", "blockscope")
@@ -229,6 +230,7 @@ def main() -> None:
     if arguments.worker:
         worker(arguments.worker, f"{arguments.folder}/lock")
         return
+    requirements.need_gpu()
     define_cases()
     names = [n for n in CASES if not arguments.words or any(w in n for w in arguments.words)]
     rows: dict[str, dict[str, Any]] = {}

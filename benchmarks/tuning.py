@@ -23,6 +23,7 @@ from typing import Any
 
 import gpu
 import gpu_cases
+import requirements
 from gpu_cases import Row
 
 SIDES = ("triton", "blockscope")
@@ -129,6 +130,7 @@ def main() -> None:
     if options.worker:
         work(options.worker)
         return
+    requirements.need_gpu()
     found = [(side, run_side(side)) for side in (*SIDES, *reversed(SIDES))]
     results, ratios = [], []
     print("| kernel | triton | blockscope | times Triton's |\n|---|---|---|---|")
