@@ -9,7 +9,9 @@ import blockscope.language as tl
 import gpu_rows
 import pytest
 from blockscope import _core
+from blockscope.cli import gpu_names
 from blockscope.cli.launch_copies import CannotCopy, Copies
+from blockscope.cli.predictions import device_named
 from blockscope.cli.verify import Launch, Verifier, differences, ending, inexact_ops
 from blockscope.runtime.backends.cuda.occupancy import occupancy
 from blockscope.runtime.jit import JITFunction
@@ -438,3 +440,23 @@ def test_copies_keep_views_of_one_storage_together():
     assert pair[0][5] == -1 and pair[1] == 1
     copies.copy_back(tensors)
     assert whole[5] == -1
+
+
+@pytest.mark.parametrize(
+    ("name", "arch"),
+    [("l4", "sm_89"), ("RTX 4090", "sm_89"), ("rtx-3060ti", "sm_86"), ("b200", "sm_100a"),
+     ("GB300", "sm_103a"), ("nvidia a10", "sm_86"), ("orin", "sm_87"), ("rtx5090", "sm_120a"),
+     ("spark", "sm_121a"), ("h100", "sm_90a"), ("90", "sm_90a"), ("sm_80", "sm_80")],
+)  # fmt: skip
+def test_gpus_by_their_names(name, arch):
+    device = device_named(name)
+    assert device["arch"] == arch
+    if name in ("l4", "b200"):  # another GPU's peaks are not this one's
+        assert device["peaks"] == []
+
+
+def test_names_in_the_help_are_known():
+    done = command("compile", "--help")
+    shown = " ".join(done.stdout.split())
+    for name in gpu_names.SHOWN.split(", "):
+        assert name in shown and device_named(name)["arch"].startswith("sm_")

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from blockscope import checks
+from blockscope.cli import gpu_names
 from blockscope.cli.launch_files import is_launch_file
 from blockscope.cli.parser import CommandParser
 from blockscope.cli.usage import nearest
@@ -304,7 +305,8 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
     trace.add_argument("--values", action="store_true",
                        help="record values, too; programs run one after another")  # fmt: skip
     trace.add_argument("--target", metavar="GPU",
-                       help="predict for a GPU, such as sm_90 or h200")  # fmt: skip
+                       help="predict for a GPU: an architecture such as sm_90, or one of "
+                            f"{gpu_names.SHOWN}")  # fmt: skip
     _add_script(trace)
 
     view = add("view", help="look at a trace, a launch file, a folder of traces, or at two runs")
@@ -358,7 +360,8 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
         "makes them slow",
     )
     compile.add_argument("--target", default="sm_90a", metavar="LIST",
-                         help="one or more, such as sm_80,h200 (default sm_90a)")  # fmt: skip
+                         help="one or more, such as sm_80,h200 (default sm_90a): architectures, or "
+                              f"GPUs such as {gpu_names.SHOWN}")  # fmt: skip
     compile.add_argument("--emit", choices=["tl", "plan", "tlg", "llir", "ptx", "cubin"],
                          help="print a stage of each kernel")  # fmt: skip
     compile.add_argument("--time", action="store_true", help="print the time of each stage")

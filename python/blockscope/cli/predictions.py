@@ -9,6 +9,7 @@ from typing import Any
 
 from blockscope import _core, knobs
 from blockscope.checks import TraceRecording
+from blockscope.cli import gpu_names
 from blockscope.cli.usage import UsageError
 from blockscope.errors import TritonError
 from blockscope.runtime import hooks
@@ -16,7 +17,8 @@ from blockscope.runtime import hooks
 
 def device_named(name: str) -> dict[str, Any]:
     """The GPU that ``--target`` names: a device ("h200"), or an architecture ("sm_90"), which the
-    first device that has it stands for. One of which no device is known has no peaks.
+    first device that has it stands for. One of which no device is known, and a GPU of which only
+    the architecture is ("rtx4090"), has no peaks.
 
     Errors: UsageError for any other name.
     """
@@ -25,11 +27,12 @@ def device_named(name: str) -> dict[str, Any]:
     for device in devices:
         if name == device["alias"]:
             return dict(device)
+    if arch := gpu_names.arch_of(name):  # not the first device of it, which may be another
+        return {"name": "", "arch": arch, "bytes_per_second": 0, "peaks": []}
     try:
         arch = _core.gpu.target_named(name)["arch"]
     except ValueError as error:
-        aliases = ", ".join(device["alias"] for device in devices)
-        raise UsageError(f"{error}, {aliases}") from None
+        raise UsageError(f"{error}, or a GPU such as {gpu_names.SHOWN}") from None
     for device in devices:
         if device["arch"] == arch:
             return dict(device)
