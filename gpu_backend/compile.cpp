@@ -190,6 +190,7 @@ private:
     kernel_->plan = std::move(report.plan);
     kernel_->notes = std::move(report.notes);
     gpu::noteOptions(functionOf(*before_), kernel_->notes);
+    gpu::noteEmulation(functionOf(*before_), target_, kernel_->notes);
     hasExtraBuffers_ = report.hasExtraBuffers;
     ringBytes_ = report.ringBytes;
     spareRingBytes_ = report.spareRingBytes;
@@ -205,6 +206,7 @@ private:
     }
     const StageTimer timer(kernel_->times, "lower");
     auto code = gpu::lowerKernel(function, context, target_, options_, *kernel_);
+    gpu::noteFewerBuffers(report.fewerBuffers, *kernel_);
     if (!code && gpu::isOurMistake(error_))
       error_ += reproducer();
     return code;

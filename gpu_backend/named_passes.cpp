@@ -19,7 +19,6 @@
 #include "gpu_backend/passes/split_cluster.h"
 #include "gpu_backend/passes/store_order.h"
 #include "gpu_backend/pipelining/plan.h"
-#include "gpu_backend/report/loop_notes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -312,6 +311,7 @@ struct PipelineLoopsPass : ModulePass<PipelineLoopsPass> {
     if (report) {
       report->plan += text(plan);
       noteLoops(plan, report->notes);
+      report->fewerBuffers = fewerBuffers(plan);
       report->hasExtraBuffers |= plan.hasExtraBuffers();
       report->ringBytes = std::max(report->ringBytes, plan.mostRingBytes());
       report->spareRingBytes = plan.spareRingBytes();

@@ -8,6 +8,7 @@
 #include "gpu_backend/gpu_kernel.h"
 #include "gpu_backend/gpu_options.h"
 #include "gpu_backend/gpu_target.h"
+#include "gpu_backend/report/loop_notes.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -21,6 +22,7 @@ namespace blockscope::gpu {
 struct PipelineReport {
   std::string plan; ///< as text
   std::vector<Finding> notes;
+  std::vector<FewerBuffers> fewerBuffers;
   bool hasExtraBuffers = false; ///< some ring has a buffer more than stages
   int64_t ringBytes = 0;        ///< of shared memory, of the loop whose rings take most
   int64_t spareRingBytes = 0;   ///< of these, see PipelinePlan

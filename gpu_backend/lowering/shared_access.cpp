@@ -11,6 +11,26 @@ namespace blockscope::gpu {
 
 namespace {
 
+bool isNotOf2Bytes(mlir::Value value) {
+  const auto block = mlir::dyn_cast<mlir::ShapedType>(value.getType());
+  return block && block.getElementType().isIntOrFloat() && block.getElementTypeBitWidth() != 16;
+}
+
+bool reachesDot(mlir::Operation *op, int steps) {
+  return llvm::any_of(op->getUsers(), [&](mlir::Operation *user) {
+    return mlir::isa<tlg::MmaOp, tlg::WgmmaOp>(user) || (steps > 0 && reachesDot(user, steps - 1));
+  });
+}
+
+/// Whether an access brings an operand to a dot, of elements that matrix instructions do not
+/// transpose.
+bool bringsDotOperand(mlir::Operation *op) {
+  constexpr int kSteps = 3; // conversions in between
+  if (op->getNumOperands() == 0 || !isNotOf2Bytes(op->getOperand(0)))
+    return mlir::isa<tlg::MmaOp>(op);
+  return mlir::isa<tlg::MmaOp, tlg::WgmmaOp>(op) || reachesDot(op, kSteps);
+}
+
 void noteWavefronts(Lowering &lowering, llvm::StringRef what, int bytesPerThread, int wavefronts,
                     int least) {
   mlir::Operation *op = lowering.currentOp();
@@ -27,8 +47,10 @@ void noteWavefronts(Lowering &lowering, llvm::StringRef what, int bytesPerThread
   note.site.location = fromMlirLocation(op->getLoc());
   note.message = llvm::formatv("{0}-way bank conflicts {1}", ways, what);
   note.cost = llvm::formatv("these accesses of shared memory take {0} times as long", ways);
-  note.hint = mlir::isa<tlg::MmaOp>(op)
-                  ? "an operand that lies along K in memory is read without, and one of 2 bytes"
+  note.hint = bringsDotOperand(op)
+                  ? "an operand that does not lie along K in memory is turned on its way: keep the "
+                    "transposed tensor in memory, and tl.trans what is loaded; or 2 bytes an "
+                    "element, which are read across without conflicts"
                   : "a larger inner dimension of the block, or another num_warps, changes who "
                     "holds what";
   note.measure = {ways, 1};

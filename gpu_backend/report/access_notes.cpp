@@ -318,10 +318,11 @@ private:
     Finding &note = add(access, FindingCode::NarrowAccess,
                         access.vectorBytes() < 4 ? Severity::Warning : Severity::Note);
     note.measure = {access.vectorBytes(), expected};
-    note.message = llvm::formatv("{0} goes by pieces of {1}, expected {2}: {3}", nameOf(access),
-                                 counted(access.vectorBytes(), "byte"), expected, reason);
+    note.message =
+        llvm::formatv("{0} goes by pieces of {1}, expected {2}: {3}", nameOf(access),
+                      counted(access.vectorBytes(), "byte"), counted(expected, "byte"), reason);
     note.cost = llvm::formatv("{0} times the instructions", expected / access.vectorBytes());
-    note.hint = hintFor(reasons);
+    note.hint = hintFor(reasons, possible);
   }
 
   static std::string reasonText(llvm::ArrayRef<BlockArgument> reasons) {
@@ -335,12 +336,14 @@ private:
     return text;
   }
 
-  static std::string hintFor(llvm::ArrayRef<BlockArgument> reasons) {
+  static std::string hintFor(llvm::ArrayRef<BlockArgument> reasons, int64_t elements) {
     for (const BlockArgument argument : reasons)
       if (isa<tl::PtrType>(argument.getType()))
         return "pass a tensor whose data_ptr() is a multiple of 16, a view that begins elsewhere "
                "is not";
-    return "pad it to a multiple of 16, or say what it is a multiple of with tl.multiple_of";
+    return llvm::formatv("pad it to a multiple of 16, which launches recognise; or if it always is "
+                         "one of {0} elements, say so with tl.multiple_of",
+                         elements);
   }
 
   AddressProbe probe_;

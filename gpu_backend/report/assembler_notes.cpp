@@ -13,20 +13,45 @@ namespace {
 constexpr int kFewSpillBytes =
     32; ///< stored and loaded; so few cost nothing that could be measured
 
+/// What lets a kernel that spills keep more in registers. `most` is what the multiprocessor has for
+/// a thread, `limit` what maxnreg leaves of it.
+std::string spillHint(const GpuKernel &kernel, const GpuOptions &options, int most, int limit) {
+  if (kernel.registers + kernel.target.registerStep() < limit) {
+    if (!options.ptxasOptions.empty())
+      return llvm::formatv("maxnreg={0}, or ptx_options without a limit of their own; else "
+                           "smaller blocks",
+                           limit);
+    if (!options.maxRegisters)
+      return llvm::formatv("smaller blocks; or maxnreg={0}, which lets ptxas take more registers, "
+                           "and fewer CTAs may run at a time then",
+                           limit);
+  }
+  if (limit < most)
+    return llvm::formatv("a larger maxnreg than {0}", limit);
+  if (most < GpuTarget::kThreadRegisters)
+    return "fewer warps (num_warps), so that each thread may have more registers; else smaller "
+           "blocks";
+  if (kernel.target.registersPerThread(2 * options.numWarps) < most)
+    // Twice the warps would have half of them each, for half of the work.
+    return llvm::formatv("smaller blocks: {0} warps already have all registers of a "
+                         "multiprocessor, and more warps get fewer each",
+                         options.numWarps);
+  return llvm::formatv("num_warps={0}, so that each thread holds half as much, or smaller blocks",
+                       2 * options.numWarps);
+}
+
 void noteSpills(func::FuncOp function, const GpuOptions &options, GpuKernel &kernel) {
   if (kernel.spillBytes == 0)
     return;
-  constexpr int kMost = GpuTarget::kThreadRegisters;
-  const int limit = std::min(kernel.target.registersPerThread(options.numWarps),
-                             options.maxRegisters.value_or(kMost));
+  const int most = kernel.target.registersPerThread(options.numWarps);
+  const int limit = std::min(most, options.maxRegisters.value_or(most));
   Finding &note =
       kernel.notes.emplace_back(noteAt(FindingCode::Spills, fromMlirLocation(function.getLoc())));
   if (kernel.spillBytes <= kFewSpillBytes)
     note.severity = Severity::Note;
   note.measure = {kernel.spillBytes, 0};
-  const bool byOption = options.maxRegisters && limit == *options.maxRegisters;
-  const std::string limitedBy = byOption ? " by maxnreg"
-                                : limit < kMost
+  const std::string limitedBy = limit < most ? " by maxnreg"
+                                : most < GpuTarget::kThreadRegisters
                                     ? llvm::formatv(" with {0} warps", options.numWarps).str()
                                     : "";
   note.message =
@@ -34,19 +59,7 @@ void noteSpills(func::FuncOp function, const GpuOptions &options, GpuKernel &ker
                     "gave it {1} registers, of at most {2}{3}",
                     counted(kernel.spillBytes, "byte"), kernel.registers, limit, limitedBy);
   note.cost = "local memory traffic where the values are used, above all in loops";
-  if (kernel.registers + kernel.target.registerStep() < limit)
-    note.hint = llvm::formatv("maxnreg={0}, or ptx_options without a limit of their own; else "
-                              "smaller blocks",
-                              limit);
-  else if (byOption)
-    note.hint = llvm::formatv("a larger maxnreg than {0}", limit);
-  else if (limit < kMost)
-    note.hint = "fewer warps (num_warps), so that each thread may have more registers; else "
-                "smaller blocks";
-  else
-    note.hint = llvm::formatv("num_warps={0}, so that each thread holds half as much, or smaller "
-                              "blocks",
-                              2 * options.numWarps);
+  note.hint = spillHint(kernel, options, most, limit);
 }
 
 /// ptxas names the kernel, not the line: the first wgmma stands for all.

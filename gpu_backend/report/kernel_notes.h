@@ -19,6 +19,10 @@ void noteDots(mlir::func::FuncOp function, const GpuTarget &target, const GpuOpt
               std::vector<Finding> &notes);
 /// Notes of options without an effect, of the kernel as it is before the passes.
 void noteOptions(mlir::func::FuncOp function, std::vector<Finding> &notes);
+/// Notes of dots of fp8 where the target has no instructions for it, of the kernel as it is before
+/// the passes.
+void noteEmulation(mlir::func::FuncOp function, const GpuTarget &target,
+                   std::vector<Finding> &notes);
 /// All that is seen before the kernel is lowered.
 void noteKernel(mlir::func::FuncOp function, const GpuTarget &target, const GpuOptions &options,
                 GpuKernel &kernel);

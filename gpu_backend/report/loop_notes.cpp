@@ -4,6 +4,8 @@
 #include "core/ir/convert.h"
 #include "gpu_backend/report/kernel_notes.h"
 
+#include "llvm/Support/FormatVariadic.h"
+
 namespace blockscope::gpu {
 namespace {
 
@@ -98,6 +100,39 @@ void noteLoops(const PipelinePlan &plan, std::vector<Finding> &notes) {
       note.cost = "every iteration waits for memory";
       note.hint = advice.hint.str();
     }
+  }
+}
+
+std::vector<FewerBuffers> fewerBuffers(const PipelinePlan &plan) {
+  std::vector<FewerBuffers> found;
+  for (const LoopPlan &loop : plan.loops) {
+    if (!loop.isPipelined())
+      continue;
+    const RingPlan &ring = loop.rings.front();
+    int first = ring.ahead; // loads of addresses begin before the copies, and take stages
+    for (const LoadPlan &load : loop.loads)
+      first = std::max(first, load.addressAhead);
+    if (ring.buffers + first - ring.ahead < loop.stages)
+      found.push_back({fromMlirLocation(loop.loop->getLoc()), loop.stages, ring.buffers,
+                       loop.ringBytes() / ring.buffers});
+  }
+  return found;
+}
+
+void noteFewerBuffers(llvm::ArrayRef<FewerBuffers> loops, GpuKernel &kernel) {
+  for (const FewerBuffers &loop : loops) {
+    const int64_t asked = kernel.sharedBytes + (loop.stages - loop.buffers) * loop.bytes;
+    // Where there is memory for all, another CTA has the place of one.
+    if (asked <= kernel.target.sharedBytes())
+      continue;
+    Finding &note = kernel.notes.emplace_back(noteAt(FindingCode::FewerBuffers, loop.place));
+    note.measure = {loop.buffers, loop.stages};
+    note.message = llvm::formatv(
+        "num_stages is {0}, but the loop has {1} buffers: with {0} the kernel would take {2} bytes "
+        "of shared memory, and a CTA of {3} has {4}",
+        loop.stages, loop.buffers, asked, kernel.target.arch, kernel.target.sharedBytes());
+    note.cost = "loads begin fewer iterations early; the code is that of fewer stages";
+    note.hint = llvm::formatv("num_stages={0}, or smaller tiles", loop.buffers);
   }
 }
 

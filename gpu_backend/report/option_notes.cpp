@@ -1,6 +1,7 @@
-// Options of loops and functions that are taken and do nothing.
+// Options of loops and functions that are taken and do nothing, and types that the target lacks.
 #include "core/ir/convert.h"
 #include "core/ir/option_attributes.h"
+#include "core/ir/tl_dialect.h"
 #include "gpu_backend/report/kernel_notes.h"
 
 using namespace mlir;
@@ -14,7 +15,28 @@ Finding noEffect(Location place, const llvm::Twine &message) {
   return note;
 }
 
+bool isFp8(Value value) {
+  const mlir::Type type = getElementTypeOrSelf(value);
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
+
 } // namespace
+
+void noteEmulation(func::FuncOp function, const GpuTarget &target, std::vector<Finding> &notes) {
+  if (target.hasFp8)
+    return;
+  function.walk([&](tl::DotOp dot) {
+    if (!isFp8(dot.getA()) && !isFp8(dot.getB()))
+      return;
+    Finding &note =
+        notes.emplace_back(noteAt(FindingCode::EmulatedFp8, fromMlirLocation(dot.getLoc())));
+    note.message = (target.arch + " has no instructions for fp8: the operands of the dot are "
+                                  "converted to fp16 bit by bit, and multiplied as that")
+                       .str();
+    note.cost = "several instructions for each element, in every iteration of a loop";
+    note.hint = "operands of fp16 or bf16; sm_89 and later multiply fp8";
+  });
+}
 
 void noteOptions(func::FuncOp function, std::vector<Finding> &notes) {
   function.walk([&](Operation *op) {

@@ -10,6 +10,7 @@ import blockscope.language as tl
 import gpu_rows
 import pytest
 from blockscope import knobs
+from blockscope.cli.compile import shape
 from blockscope.errors import OutOfResources
 from blockscope.runtime.backends.cuda.notes import note_text, tell, warnings_in
 from test_cli import command
@@ -272,6 +273,49 @@ def test_spills_say_what_limits_the_registers():
     (note,) = [n for n in kernel.notes if n["code"] == "spills"]
     assert note["message"].endswith("ptxas gave it 32 registers, of at most 255")
     assert note["hint"].startswith("maxnreg=255, or ptx_options without a limit")
+
+
+def test_fewer_buffers_than_stages_are_noted():
+    size = (128, 128, 128)
+    kernel, _ = of_dot(arch="sm_80", size=size, options={"num_stages": 5})
+    (note,) = [n for n in kernel.notes if n["code"] == "fewer-buffers"]
+    assert note["severity"] == "note" and note["expected"] == 5 and note["found"] < 5
+    assert note["message"].startswith(
+        f"num_stages is 5, but the loop has {note['found']} buffers: with 5 the kernel would take "
+    )
+    asked = kernel.metadata.shared + (5 - note["found"]) * 2 * 2 * 128 * 128
+    assert f" {asked} bytes of shared memory, and a CTA of sm_80 has 166912" in note["message"]
+    assert shape(kernel).endswith(f"5 stages ({note['found']} buffers)")
+    kernel, _ = of_dot(arch="sm_80", size=size, options={"num_stages": note["found"]})
+    assert "fewer-buffers" not in [n["code"] for n in kernel.notes]
+
+
+def test_fp8_of_a_gpu_without_it_is_noted():
+    def codes(arch, dtype):
+        kernel, _ = of_dot(arch=arch, dtype=dtype)
+        return [n["code"] for n in kernel.notes]
+
+    for arch in ("sm_80", "sm_86"):
+        assert codes(arch, torch.float8_e4m3fn).count("emulated-fp8") == 1
+    assert "emulated-fp8" not in codes("sm_89", torch.float8_e4m3fn)
+    assert "emulated-fp8" not in codes("sm_80", F16)
+
+
+@pytest.mark.parametrize(
+    ("warps", "hint"),
+    [
+        (4, "num_warps=8, so that each thread holds half as much"),
+        # 8 warps of 255 registers: 16 would have 128 each.
+        (8, "smaller blocks: 8 warps already have all registers of a multiprocessor"),
+        (16, "fewer warps (num_warps)"),
+    ],
+)
+def test_spills_advise_no_more_warps_than_there_are_registers_for(warps, hint):
+    kernel = compiled(
+        long_rows, tl.float32, tl.float32, 5, 32768, BLOCK=8192 * warps, num_warps=warps
+    )
+    (note,) = [n for n in kernel.notes if n["code"] == "spills"]
+    assert note["hint"].startswith(hint)
 
 
 @blockscope.jit

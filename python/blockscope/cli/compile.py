@@ -147,6 +147,10 @@ def shape(kernel: Any) -> str:
     words = [_counted(metadata.num_warps, "warp")]
     if metadata.num_stages != LAUNCH_OPTIONS["num_stages"]:
         words.append(_counted(metadata.num_stages, "stage"))
+        # Of the loop that has fewest, where memory is short; with the usual number a note says so.
+        short = [note["found"] for note in kernel.notes if note["code"] == "fewer-buffers"]
+        if short:
+            words[-1] += f" ({_counted(min(short), 'buffer')})"
     if metadata.num_ctas != LAUNCH_OPTIONS["num_ctas"]:
         words.append(_counted(metadata.num_ctas, "CTA"))
     if metadata.maxnreg is not None:
