@@ -103,7 +103,9 @@ private:
     bool isDone = false;
     std::string fatal;
     if (!runGuarded([&] { isDone = makePtx(); }, fatal))
-      error_ = "LLVM cannot compile it (a mistake in blockscope): " + fatal + reproducer();
+      error_ = llvm::StringRef(fatal).contains("does not support target")
+                   ? "ptxas is too old for " + target_.arch.str() + ": " + fatal
+                   : "LLVM cannot compile it (a mistake in blockscope): " + fatal + reproducer();
     if (!isDone || !dump("ptx", kernel_->ptx))
       return false;
     const StageTimer timer(kernel_->times, "ptxas");

@@ -34,6 +34,7 @@ class CompilationError(TritonError):
     has_place = False
     #: A cause that Python's report of an uncaught error leaves out: the text says it already.
     unsaid_cause: BaseException | None = None
+    is_reported = False  # a command has printed it where the user sees it
 
     def __init__(
         self,
@@ -125,21 +126,25 @@ class SourceNotFound(CompilationError, OSError):
 class OutOfResources(TritonError):
     """A kernel that needs more of a hardware resource than there is."""
 
-    def __init__(self, required: Any, limit: Any, name: str) -> None:
+    def __init__(self, required: Any, limit: Any, name: str, where: str = "") -> None:
         self.required = required
         self.limit = limit
         self.name = name
+        self.where = where  # the kernel and its line, where it is known
         super().__init__(required, limit, name)
 
     _HINTS: ClassVar[dict[str, str]] = {
         "shared memory": "smaller blocks or fewer stages (num_stages) need less",
         "registers": "fewer warps (num_warps), smaller blocks or maxnreg need less",
+        "registers of a thread": "fewer warps (num_warps), whose threads may have more registers "
+        "each, smaller blocks, or a larger maxnreg where it is set",
         "threads of one CTA": "fewer warps (num_warps), or fewer registers a thread (maxnreg), fit",
     }
 
     def __str__(self) -> str:
         hint = self._HINTS.get(self.name, "smaller blocks or fewer stages need less")
         return (
+            f"{self.where + ': ' if self.where else ''}"
             f"out of resource: {self.name}, required: {self.required}, "
             f"hardware limit: {self.limit}\n  hint: {hint}"
         )

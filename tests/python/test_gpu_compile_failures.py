@@ -5,6 +5,7 @@ end, fatal errors of LLVM. Each is compiled, or an error of the kernel, and the 
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -18,7 +19,7 @@ import blockscope as triton
 import blockscope.language as tl
 import gpu_rows
 import pytest
-from blockscope.errors import CompilationError, PTXASError
+from blockscope.errors import CompilationError, OutOfResources, PTXASError
 from blockscope.runtime.backends.cuda import tools
 from blockscope.runtime.jit import MockTensor
 from test_cli import command
@@ -185,6 +186,73 @@ def test_what_ptxas_says_is_the_error(tmp_path: Path, monkeypatch: pytest.Monkey
     program.write_text("#!/bin/sh\nkill -SEGV $$\n")
     with pytest.raises(PTXASError, match=r"was killed by signal 11 \(Segmentation fault\)"):
         compiled(scale_kernel)
+
+
+def test_what_ptxas_refuses_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tuner compiles each configuration, and times it, and compiles it again where it is best."""
+    program, log = tmp_path / "ptxas", tmp_path / "log"
+    count = f'case "$*" in *-arch*) echo run >> {log};; esac'  # it is asked for its version, too
+    program.write_text(f'#!/bin/sh\n{count}\necho "line 3: no" >&2\nexit 7\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("TRITON_PTXAS_PATH", str(program))
+    texts = set()
+    for _ in range(3):
+        with pytest.raises(PTXASError) as error:
+            compiled(scale_kernel)
+        texts.add(str(error.value))
+    assert log.read_text() == "run\n" and len(texts) == 1
+    program.write_text(program.read_text().replace("3: no", "3: not at all"))  # another program
+    with pytest.raises(PTXASError, match="not at all"):
+        compiled(scale_kernel)
+    # What says nothing of the kernel may be otherwise next time.
+    program.write_text(f'#!/bin/sh\n{count}\necho "No space left" >&2\nexit 7\n')
+    log.unlink()
+    for _ in range(2):
+        with pytest.raises(PTXASError, match="No space left"):
+            compiled(scale_kernel)
+    assert log.read_text() == "run\nrun\n"
+
+
+TOO_FEW = (
+    "ptxas fatal   : (C7602) Insufficient registers (128) to compile instruction at line $line in "
+    "function k. Try to compile with register target of 154 or higher."
+)
+
+
+def test_too_few_registers_are_out_of_resources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "ptxas"
+    program.write_text(
+        '#!/bin/bash\nfor word in "$@"; do [[ $word == *.ptx ]] && file=$word; done\n'
+        "line=$(grep -n 'st.global' $file | head -1 | cut -d: -f1)\n"
+        f'echo "{TOO_FEW}" >&2\nexit 255\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("TRITON_PTXAS_PATH", str(program))
+    with pytest.raises(OutOfResources) as caught:
+        compiled(scale_kernel)
+    error = caught.value
+    assert (error.required, error.limit, error.name) == (154, 128, "registers of a thread")
+    line = scale_kernel.fn.__code__.co_firstlineno + 3
+    where = f"kernel 'scale_kernel', {__file__}:{line}: out of resource"
+    assert str(error).startswith(where)
+    assert "hint: fewer warps (num_warps)" in str(error)
+    again = pickle.loads(pickle.dumps(error))
+    assert str(again) == str(error)
+
+
+def test_a_ptxas_that_is_too_old_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "ptxas"
+    program.write_text('#!/bin/sh\necho "Cuda compilation tools, release 12.8, V12.8.93"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("TRITON_PTXAS_PATH", str(program))
+    fresh = triton.jit(scale_kernel.fn)
+    with pytest.raises(PTXASError) as caught:
+        fresh.warmup(MockTensor(tl.float32), BLOCK=128, grid=(1,), arch="sm_103a")
+    text = str(caught.value)
+    assert f"'{program}', release 12.8, is too old for sm_103a" in text
+    assert "mistake" not in text and "newer one" in text
 
 
 def test_ptxas_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:

@@ -8,11 +8,18 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from blockscope import _core, knobs
-from blockscope.errors import CompilationError, OutOfResources, PTXASError
+from blockscope.errors import CompilationError, OutOfResources
 from blockscope.frontend.argument import Argument, without_values
 from blockscope.frontend.block_ir import Arithmetic, emit
 from blockscope.runtime import hooks
-from blockscope.runtime.backends.cuda import disk_cache, managed_cache, notes, override, tools
+from blockscope.runtime.backends.cuda import (
+    disk_cache,
+    managed_cache,
+    notes,
+    override,
+    refusals,
+    tools,
+)
 from blockscope.runtime.backends.cuda.kernel import CudaKernel, Pairs
 from blockscope.runtime.backends.cuda.occupancy import occupancy
 from blockscope.runtime.backends.cuda.options import GpuOptions, arch_of, target_of
@@ -58,11 +65,16 @@ def compile(
     dumps = _dump_settings(fn, key)
     stem = _core.gpu.file_stem(specialization.name)
     # With dumps a hit would print nothing.
-    data, group = (None, {}) if any(dumps.values()) else _stored(key, stem)
+    is_dumped = any(dumps.values())
+    data, group = (None, {}) if is_dumped else _stored(key, stem)
     is_hit, store_ns = data is not None, 0
     if data is None:
+        known = not is_dumped and not knobs.compilation.always_compile and refusals.remembered(key)
+        if known:
+            raise compile_error(fn, known)
         data, error = _core.gpu.compile(builder, arch, settings | dumps | _tool_settings(options))
         if error is not None:
+            refusals.remember(key, error)
             raise compile_error(fn, error)
         _print_for_knobs(data)
         stored = time.perf_counter_ns()
@@ -241,5 +253,5 @@ def compile_error(fn: Any, text: str) -> Exception:
         except (IndexError, ValueError):
             return OutOfResources("?", "?", text)
     if text.startswith("ptxas"):
-        return PTXASError(f"{kernel}: {text.removeprefix('ptxas').lstrip(': ')}")
+        return refusals.error_of(kernel, text)
     return CompilationError(f"{kernel} cannot be compiled for the GPU: {text}")
