@@ -549,6 +549,7 @@ def test_a_gpu_that_is_not_there_has_a_hint(script, command_):
         pytest.skip("there is a GPU")
     hints = [line for line in done.stderr.splitlines() if line.startswith("blockscope: there is")]
     assert len(hints) == 1 and "device='cpu'" in hints[0] and "active_torch_device" in hints[0]
+    assert "TRITON_INTERPRET" not in hints[0]  # says what to do once, and of tensors
 
 
 CHECK_NAMES = f"{', '.join(checks.CHECKS)} or all"

@@ -2,14 +2,16 @@
 
 import argparse
 import re
+import sys
 import textwrap
+import time
 
 import blockscope
 import blockscope.language as tl
 import gpu_rows
 import pytest
 from blockscope import _core
-from blockscope.cli import gpu_names
+from blockscope.cli import compiled_launches, gpu_names
 from blockscope.cli.launch_copies import CannotCopy, Copies
 from blockscope.cli.predictions import device_named
 from blockscope.cli.verify import Launch, Verifier, differences, ending, inexact_ops
@@ -460,3 +462,48 @@ def test_names_in_the_help_are_known():
     shown = " ".join(done.stdout.split())
     for name in gpu_names.SHOWN.split(", "):
         assert name in shown and device_named(name)["arch"].startswith("sm_")
+
+
+def test_what_takes_long_is_said_at_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(compiled_launches, "_LONG_SECONDS", 0.05)
+    with compiled_launches.said_if_long("compiling 'k'"):
+        time.sleep(0.2)
+    assert capsys.readouterr().err == ""  # of a pipe
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with compiled_launches.said_if_long("compiling 'k'"):
+        pass
+    time.sleep(0.2)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with compiled_launches.said_if_long("compiling 'k'"):
+        time.sleep(0.2)
+    assert capsys.readouterr().err == "compiling 'k'\n"
+
+
+TAKES_NO_BLOCK = """
+import torch, triton, triton.language as tl
+@triton.jit
+def bad(x_ptr, y_ptr, BLOCK: tl.constexpr):
+    o = tl.arange(0, BLOCK)
+    tl.store(y_ptr + o, tl.load(x_ptr + o))
+x = torch.zeros(100)
+"""
+
+
+def test_an_error_of_the_front_end_is_said_once(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(TAKES_NO_BLOCK + "bad[(1,)](x, x, BLOCK=100)\n")
+    done = command("compile", path)
+    assert done.returncode == 1
+    message = "tl.arange"
+    assert done.stdout.count("error:") >= 1 and message in done.stdout
+    assert "Traceback" not in done.stderr and "error that is reported above" in done.stderr
+    assert message not in done.stderr
+
+
+def test_a_missing_argument_names_the_kernel(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text(TAKES_NO_BLOCK + "bad[(1,)](x, BLOCK=128)\n")
+    done = command("compile", path)
+    assert "kernel 'bad': missing a required argument: 'y_ptr'" in done.stderr
+    assert "inspect.py" not in done.stderr

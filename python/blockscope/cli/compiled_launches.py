@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -9,11 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from blockscope import knobs
-from blockscope.errors import TritonError
+from blockscope.errors import CompilationError, TritonError
 from blockscope.frontend.argument import leaves
 from blockscope.runtime import hooks
 from blockscope.runtime.alignment import divisors
-from blockscope.runtime.arguments import classify
+from blockscope.runtime.arguments import bind, classify
 from blockscope.runtime.autotuner import Autotuner
 from blockscope.runtime.memory.device import ANY_DEVICE, DeviceMemory
 from blockscope.runtime.tried_configs import SKIPPED
@@ -40,10 +42,8 @@ def signature_of(fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
     """What a launch's kernel depends on: the types of its arguments, ``:16`` behind those that can
     be divided by 16, and its constants."""
     named = {name: value for name, value in kwargs.items() if name in fn.arg_names}
-    bound = fn.signature.bind(*args, **named)
-    bound.apply_defaults()
     words = []
-    arguments = classify(fn, bound.arguments, DeviceMemory(ANY_DEVICE))
+    arguments = classify(fn, bind(fn, args, named), DeviceMemory(ANY_DEVICE))
     known = iter(divisors(fn, arguments))
     for param, argument in zip(fn.params, arguments, strict=True):
         for leaf in leaves([argument]):
@@ -53,6 +53,24 @@ def signature_of(fn: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
             value = getattr(argument.value, "__name__", None) or repr(argument.value)
             words.append(f"{param.name}={value}")
     return ", ".join(words)
+
+
+_LONG_SECONDS = 3.0
+
+
+@contextmanager
+def said_if_long(text: str) -> Iterator[None]:
+    """Tell someone who waits at a terminal what takes more than a few seconds."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    timer = threading.Timer(_LONG_SECONDS, lambda: print(text, file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 @contextmanager
@@ -66,12 +84,14 @@ def compiled_launches(
     """
     tune = Autotuner._tune
     seen: set[Any] = set()
+    told: set[str] = set()  # texts of errors
     is_tuning = False
 
     def compile_for(run: Any, target: str, fn: Any, args: Any, grid: Any, kwargs: Any) -> Result:
         result = Result(fn, target, signature_of(fn, args, kwargs))
         try:
-            result.kernel = run(fn, grid, args, {**kwargs, "arch": target}, warmup=True)
+            with said_if_long(f"compiling '{fn.__name__}' at {result.place} for {target} ..."):
+                result.kernel = run(fn, grid, args, {**kwargs, "arch": target}, warmup=True)
             result.ir = result.kernel.asm["tl"]
         except TritonError as error:
             result.error = error
@@ -95,8 +115,13 @@ def compiled_launches(
                 key = (*key, fn, result.signature, *options)
             if key not in seen:
                 seen.add(key)
+                told.add(str(result.error))
                 sink(result)
-        return None if warmup else run(fn, grid, args, kwargs)
+        try:
+            return None if warmup else run(fn, grid, args, kwargs)
+        except CompilationError as error:
+            error.is_reported = str(error) in told
+            raise
 
     def tuning(self: Any, args: Any, kwargs: Any, configs: Any, key: Any) -> None:
         nonlocal is_tuning

@@ -153,6 +153,9 @@ def print_user_traceback() -> None:
         report.stack = traceback.StackSummary.from_list(users)
         if isinstance(error, TritonError) and not isinstance(error, InterpreterError):
             report.__cause__ = None
+    if getattr(error, "is_reported", False):
+        print("blockscope: the script ended by an error that is reported above", file=sys.stderr)
+        return
     print("".join(report.format()), end="", file=sys.stderr)
     if hint := _hint(error):
         print(f"blockscope: {hint}", file=sys.stderr)
@@ -179,9 +182,10 @@ def _hint(error: BaseException) -> str:
     reason = why_unavailable()
     if reason is None:
         return ""
+    why = reason.partition("; ")[0]  # what follows says what to do of kernels, not of tensors
     return (
-        f"there is no GPU to use here ({reason}), and kernels run on the CPU: make tensors "
-        "there, with device='cpu' or triton.runtime.driver.active.get_active_torch_device()"
+        f"there is no GPU to use here: {why}. Kernels run on the CPU: make tensors there, with "
+        "device='cpu' or triton.runtime.driver.active.get_active_torch_device()"
     )
 
 
