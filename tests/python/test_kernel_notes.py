@@ -127,14 +127,14 @@ def test_narrow_pieces_say_which_argument():
     x, y = torch.zeros(4096, dtype=F16), torch.zeros(4097, dtype=F16)[1:]
     (note,) = warnings_in(compiled(masked, x, x, 1001, BLOCK=1024).notes)
     assert note["message"] == (
-        "load of 'x_ptr' goes by pieces of 2 bytes, expected 16: 'n' is not known to be a multiple "
-        "of 16"
+        "load of 'x_ptr' goes by pieces of 2 bytes, expected 16 bytes: 'n' is not known to be a "
+        "multiple of 16"
     )
     assert len(note["also"]) == 1  # the store, of which the same holds
     (note,) = warnings_in(compiled(masked, x, y, 1008, BLOCK=1024).notes)
     assert note["message"] == (
-        "store to 'out_ptr' goes by pieces of 2 bytes, expected 16: 'out_ptr' is not known to "
-        "begin at a multiple of 16 bytes"
+        "store to 'out_ptr' goes by pieces of 2 bytes, expected 16 bytes: 'out_ptr' is not known "
+        "to begin at a multiple of 16 bytes"
     )
     assert compiled(masked, x, x, 1008, BLOCK=1024).notes == []
     # Pieces of 4 bytes are whole sectors for a warp.
