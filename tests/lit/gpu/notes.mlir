@@ -90,7 +90,7 @@ func.func @gathered(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %i: !tl.ptr<i
 
 // -----
 
-// CHECK-NEXT: warning[narrow-access]: store to argument 0 goes by pieces of 2 bytes, expected 8: argument 1 is not known to be a multiple of 16
+// CHECK-NEXT: warning[narrow-access]: store to argument 0 goes by pieces of 2 bytes, expected 8 bytes: argument 1 is not known to be a multiple of 16
 // CHECK-NEXT: narrow: 1 note
 func.func @narrow(%x: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %n: i32) {
   %range = tl.range 0 to 512 : tensor<512xi32>
