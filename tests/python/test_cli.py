@@ -296,7 +296,7 @@ def test_every_note_of_the_compiler_is_explained():
     codes = {code for code, _, _ in _core.note_codes()}
     assert len(codes) >= 9
     assert codes == {page.stem for page in (root / "docs" / "notes").glob("*.md")}
-    assert codes <= set(re.findall(r"^\| `([a-z-]+)`(?: \(note\))? \| ", table, re.M))
+    assert codes <= set(re.findall(r"^\| `([a-z0-9-]+)`(?: \(note\))? \| ", table, re.M))
     for code in sorted(codes):
         page = text_of(f"warning[{code}]")
         assert page.startswith(f"# {code}: ")
