@@ -115,7 +115,8 @@ def compiled_launches(
                 key = (*key, fn, result.signature, *options)
             if key not in seen:
                 seen.add(key)
-                told.add(str(result.error))
+                if result.error is not None:
+                    told.add(str(result.error))
                 sink(result)
         try:
             return None if warmup else run(fn, grid, args, kwargs)
