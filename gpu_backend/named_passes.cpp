@@ -18,6 +18,7 @@
 #include "gpu_backend/passes/sink_conversions.h"
 #include "gpu_backend/passes/split_cluster.h"
 #include "gpu_backend/passes/store_order.h"
+#include "gpu_backend/passes/tma_loop_loads.h"
 #include "gpu_backend/pipelining/plan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -269,6 +270,8 @@ struct FindTmaPass : ModulePass<FindTmaPass> {
 
 struct CopyByTmaPass : ModulePass<CopyByTmaPass> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CopyByTmaPass)
+  CopyByTmaPass() = default;
+  CopyByTmaPass(const CopyByTmaPass &other) : ModulePass(other), report(other.report) {}
 
   llvm::StringRef getArgument() const final { return "tlg-copy-by-tma"; }
   llvm::StringRef getDescription() const final {
@@ -281,9 +284,15 @@ struct CopyByTmaPass : ModulePass<CopyByTmaPass> {
     const std::optional<GpuTarget> target = targetOf(getOperation(), "");
     if (!target)
       return failure();
+    if (extraBuffers && loadInLoopsByTma(function, *target) && report)
+      report->hasExtraBuffers = true;
     copyByTma(function, *target);
     return success();
   }
+
+  Option<bool> extraBuffers{*this, "extra-buffers", llvm::cl::desc(kExtraHelp),
+                            llvm::cl::init(true)};
+  PipelineReport *report = nullptr; ///< of the caller, or null
 };
 
 struct PipelineLoopsPass : ModulePass<PipelineLoopsPass> {
@@ -547,6 +556,10 @@ void connectPipelineReport(OpPassManager &manager, const GpuOptions &options,
       loops.extraBuffers = options.extraBuffers;
       loops.ringBytes = options.ringBytes.value_or(-1);
       loops.report = &report;
+    } else if (pass.getTypeID() == TypeID::get<CopyByTmaPass>()) {
+      auto &copies = static_cast<CopyByTmaPass &>(pass);
+      copies.extraBuffers = options.extraBuffers;
+      copies.report = &report;
     }
 }
 

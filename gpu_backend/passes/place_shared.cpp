@@ -33,9 +33,10 @@ void eachReader(tlg::WgmmaOp dot, llvm::function_ref<void(Operation *)> function
     }
 }
 
-/// Calls `function` with the ops until which a buffer is needed.
-void eachUse(tlg::AllocSharedOp alloc, llvm::function_ref<void(Operation *)> function) {
-  llvm::SmallVector<Value> open{alloc.getResult()};
+} // namespace
+
+void eachUse(Value buffer, llvm::function_ref<void(Operation *)> function) {
+  llvm::SmallVector<Value> open{buffer};
   while (!open.empty())
     for (Operation *user : open.pop_back_val().getUsers()) {
       function(user);
@@ -46,6 +47,8 @@ void eachUse(tlg::AllocSharedOp alloc, llvm::function_ref<void(Operation *)> fun
           open.push_back(result);
     }
 }
+
+namespace {
 
 /// Whether only threads write a buffer, behind a barrier of its own, and nothing reads it in the
 /// background but dots that are waited for where it is.

@@ -15,6 +15,9 @@ namespace blockscope::gpu {
 /// At a tl.barrier: another one before it does for it what it is there for.
 inline constexpr llvm::StringLiteral kCoveredAttribute = "tlg.covered";
 
+/// Calls `function` with the ops until which `buffer`, or a view of one, is needed.
+void eachUse(mlir::Value buffer, llvm::function_ref<void(mlir::Operation *)> function);
+
 class SharedPlaces {
 public:
   SharedPlaces() = default;

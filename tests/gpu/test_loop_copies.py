@@ -1,0 +1,140 @@
+"""Operands that TMA brings into a loop without a ring of its own: beside a loop in the loop, where
+one stage is asked for, under conditions, in `while` loops; with any number of iterations, partial
+tiles, rows that lie far apart, and more loads than buffers.
+"""
+
+import blockscope as triton
+import blockscope.language as tl
+import pytest
+from test_dot import check, rand
+
+torch = pytest.importorskip("torch")
+
+HALF = torch.float16
+
+
+@triton.jit
+def wide_kernel(
+    q_ptr, k_ptr, v_ptr, out_ptr, pages_ptr, count, M, N, D, v_row,
+    BM: tl.constexpr, BN: tl.constexpr, BD: tl.constexpr, FORM: tl.constexpr,
+):  # fmt: skip
+    """out = (q @ k.T) @ v over tiles of keys, v in three parts, each into sums of its own."""
+    q_desc = tl.make_tensor_descriptor(q_ptr, [M, D], [D, 1], [BM, BD])
+    k_desc = tl.make_tensor_descriptor(k_ptr, [N, D], [D, 1], [BN, BD])
+    v_desc = tl.make_tensor_descriptor(v_ptr, [N, 3 * BD], [v_row, 1], [BN, BD])
+    m = tl.program_id(0) * BM
+    first = tl.zeros((BM, BD), tl.float32)
+    second = tl.zeros((BM, BD), tl.float32)
+    third = tl.zeros((BM, BD), tl.float32)
+    i = 0
+    while i < count:
+        if FORM == "pages":
+            n = tl.load(pages_ptr + i) * BN
+        else:
+            n = i * BN
+        scores = tl.zeros((BM, BN), tl.float32)
+        for d in range(0, D, BD):
+            scores = tl.dot(q_desc.load([m, d]), k_desc.load([n, d]).T, scores)
+        p = scores.to(tl.float16)
+        first = tl.dot(p, v_desc.load([n, 0]), first)
+        if FORM == "conditions":
+            if i % 2 == 0:
+                second = tl.dot(p, v_desc.load([n, BD]), second)
+                third = tl.dot(p, v_desc.load([n, 2 * BD]), third)
+        else:
+            second = tl.dot(p, v_desc.load([n, BD]), second)
+            third = tl.dot(p, v_desc.load([n, 2 * BD]), third)
+        if FORM == "halting":
+            i += tl.load(pages_ptr + i) // 1000 + 1
+        else:
+            i += 1
+    rows = m + tl.arange(0, BM)
+    columns = tl.arange(0, BD)
+    out_ptrs = out_ptr + rows[:, None] * (3 * BD) + columns[None, :]
+    inside = (rows < M)[:, None] & (columns < BD)[None, :]
+    tl.store(out_ptrs, first, inside)
+    tl.store(out_ptrs + BD, second, inside)
+    tl.store(out_ptrs + 2 * BD, third, inside)
+
+
+def run_wide(form, count, m, n, device, tile=(64, 32, 32), depth=64, spacing=0, warps=4):
+    """`spacing`: elements between two rows of v. Returns the compiled kernel."""
+    bm, bn, bd = tile
+    programs = triton.cdiv(m, bm)
+    q, k = rand((m, depth), HALF, device), rand((n, depth), HALF, device) / 8
+    width = 3 * bd
+    v = rand((n, width + spacing), HALF, device)[:, :width]
+    out = torch.full((m, width), 7.0, device=device)
+    order = torch.randperm(max(count, 1)).to(device=device, dtype=torch.int32)
+    kernel = wide_kernel[(programs,)](
+        q, k, v, out, order, count, m, n, depth, width + spacing, *tile, form, num_warps=warps
+    )
+    want = torch.zeros((m, width), dtype=torch.float64, device=device)
+    for i in range(count):
+        rows = slice(i * bn, min((i + 1) * bn, n))
+        p = (q.double() @ k[rows].double().T).half().double()
+        parts = p @ v[rows].double()
+        if form == "conditions" and i % 2:
+            parts[:, bd:] = 0
+        want += parts
+    check(out, want, 2e-3)
+    return kernel
+
+
+def copies_of(kernel):
+    """How many copies of the kernel make their mbarrier anew."""
+    return kernel.asm["ttgir"].count("{again}")
+
+
+@pytest.mark.parametrize("form", ["counted", "pages", "conditions", "halting"])
+@pytest.mark.parametrize("count,n", [(0, 64), (1, 32), (1, 8), (3, 96), (4, 104)])
+def test_wide(form, count, n, device):
+    run_wide(form, count, 72, n, device)
+
+
+@pytest.mark.parametrize("spacing", [8, 1 << 20])
+def test_rows_far_apart(spacing, device):
+    run_wide("counted", 2, 72, 64, device, spacing=spacing)
+
+
+@pytest.mark.parametrize("tile", [(64, 128, 64), (128, 64, 64)])
+@pytest.mark.parametrize("count", [1, 5])
+def test_fewer_buffers_than_loads(count, tile, device):
+    run_wide("counted", count, 192, count * tile[1], device, tile, depth=256)
+
+
+# -- one stage -------------------------------------------------------------------------------------
+
+
+@triton.jit
+def one_stage_kernel(
+    a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+    MOVES: tl.constexpr,
+):  # fmt: skip
+    """A product of which the loop also stores what it has so far."""
+    a_desc = tl.make_tensor_descriptor(a_ptr, [M, K], [K, 1], [BM, BK])
+    b_desc = tl.make_tensor_descriptor(b_ptr, [K, N], [N, 1], [BK, BN])
+    rows, columns = tl.program_id(0) * BM + tl.arange(0, BM), tl.arange(0, BN)
+    c_ptrs = c_ptr + rows[:, None] * N + columns[None, :]
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k in tl.range(0, K, BK, num_stages=1):
+        acc = tl.dot(a_desc.load([tl.program_id(0) * BM, k]), b_desc.load([k, 0]), acc)
+        tl.store(c_ptrs, acc, (rows < M)[:, None] & (columns < N)[None, :])
+        if MOVES:
+            c_ptrs += M * N
+
+
+@pytest.mark.parametrize("moves", [False, True])
+@pytest.mark.parametrize("shape", [(64, 64, 32), (80, 48, 96), (120, 64, 200)])
+def test_one_stage(shape, moves, device):
+    (m, n, k), tile = shape, (64, 64, 32)
+    a, b = rand((m, k), HALF, device), rand((k, n), HALF, device)
+    steps = triton.cdiv(k, tile[2])
+    c = torch.full((steps if moves else 1, m, n), 7.0, device=device)
+    kernel = one_stage_kernel[(triton.cdiv(m, tile[0]),)](a, b, c, m, n, k, *tile, moves)
+    for step in range(steps):
+        done = (step + 1) * tile[2]
+        want = a[:, :done].double() @ b[:done].double()
+        if moves or step == steps - 1:
+            check(c[step if moves else 0], want, 1e-3)
+    return kernel

@@ -1,0 +1,58 @@
+"""A part of tests/gpu/test_loop_copies.py without a GPU: the PTX of its launches, run by
+ptx_matrix_machine.py, which finds reads of what no copy has brought yet.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import gpu_rows
+import machine_backend
+import pytest
+
+torch = pytest.importorskip("torch")
+sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
+import test_loop_copies as loops  # noqa: E402
+
+pytestmark = pytest.mark.skipif(
+    not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
+)
+HOPPER = pytest.mark.parametrize("arch", ["sm_90a"])
+
+
+@pytest.fixture(autouse=True)
+def machines(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Launches on CPU tensors go to the machine."""
+    torch.manual_seed(7)
+    return machine_backend.record_machines(monkeypatch, arch)
+
+
+@HOPPER
+@pytest.mark.parametrize("form", ["counted", "pages", "conditions", "halting"])
+@pytest.mark.parametrize("count,n", [(0, 64), (1, 8), (3, 104)])
+def test_wide(form: str, count: int, n: int, arch: str) -> None:
+    kernel = loops.run_wide(form, count, 72, n, "cpu")
+    assert loops.copies_of(kernel) >= 3
+
+
+@HOPPER
+def test_rows_far_apart(arch: str) -> None:
+    loops.run_wide("counted", 2, 72, 64, "cpu", spacing=1 << 16)
+
+
+@HOPPER
+def test_fewer_buffers_than_loads(arch: str) -> None:
+    kernel = loops.run_wide("counted", 3, 64, 3 * 128, "cpu", (64, 128, 64), depth=128)
+    assert loops.copies_of(kernel) == 3
+    rings = [line for line in kernel.asm["ttgir"].splitlines() if "alloc_shared" in line]
+    assert [line.partition("stages = ")[2][:1] for line in rings].count("2") == 2
+
+
+@HOPPER
+@pytest.mark.parametrize("moves", [False, True])
+@pytest.mark.parametrize("shape", [(64, 64, 32), (80, 48, 96)])
+def test_one_stage(shape: Any, moves: bool, arch: str) -> None:
+    kernel = loops.test_one_stage(shape, moves, "cpu")
+    assert loops.copies_of(kernel) == 2
