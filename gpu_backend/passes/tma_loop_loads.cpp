@@ -58,6 +58,11 @@ Operation *outermost(Operation *op) {
   return op;
 }
 
+/// Between two barriers of a block: where copies begin.
+struct Place {
+  Operation *before, *behind;
+};
+
 /// The loads of a block into buffers of one type.
 class Loads {
 public:
@@ -66,9 +71,10 @@ public:
     TmaAccess access;
   };
 
-  Loads(llvm::ArrayRef<Load> loads, int buffers)
+  /// `places`: those of the block, for other loads too.
+  Loads(llvm::ArrayRef<Load> loads, int buffers, llvm::SmallVectorImpl<Place> &places)
       : loads_(loads), buffers_(buffers), block_(loads.front().op->getBlock()),
-        rewriter_(loads.front().op), isRead_(buffers) {}
+        rewriter_(loads.front().op), isRead_(buffers), places_(places) {}
 
   void run() {
     makeRing();
@@ -77,11 +83,6 @@ public:
   }
 
 private:
-  /// Between two barriers: where copies begin.
-  struct Place {
-    Operation *before, *behind;
-  };
-
   void makeRing() {
     const OpBuilder::InsertionGuard guard(rewriter_);
     const Location location = loads_.front().op->getLoc();
@@ -238,7 +239,7 @@ private:
   Block *block_;
   IRRewriter rewriter_;
   llvm::SmallVector<Operation *> isRead_; ///< up to which op of the block, of each buffer
-  llvm::SmallVector<Place> places_;
+  llvm::SmallVectorImpl<Place> &places_;
   Value ring_, mbarriers_;
   int next_ = 0; ///< load
 };
@@ -296,9 +297,10 @@ bool loadInLoopsByTma(func::FuncOp function, const GpuTarget &target) {
     groups[{load->getBlock(), access->buffer}].push_back({load, *access});
   });
   bool any = false;
+  llvm::DenseMap<Block *, llvm::SmallVector<Place>> places;
   for (auto &[key, loads] : groups)
     if (const int buffers = buffersFor(loads, target)) {
-      Loads(loads, buffers).run();
+      Loads(loads, buffers, places[key.first]).run();
       any = true;
     }
   return any;

@@ -3,6 +3,7 @@
 // that may be odd, for sm_80, or where the module says so.
 // RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-pipeline{arch=sm_90a num-warps=8})' | FileCheck %s
 // RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-pipeline{arch=sm_80 num-warps=8})' | FileCheck %s --check-prefix=OLD
+// RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-pipeline{arch=sm_90a num-warps=8 num-stages=1})' | FileCheck %s --check-prefix=ONE
 // RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-pipeline{arch=sm_90a num-warps=8},tlg-emit)' -o /dev/null | FileCheck %s --check-prefix=PTX
 
 // CHECK-LABEL: func.func @dot(
@@ -33,6 +34,25 @@
 // CHECK-NEXT: tl.barrier
 // CHECK-NEXT: tlg.tma_store {{.*}} to 2[
 // CHECK-NOT: tlg.async_copy
+
+// With one stage copies begin between two barriers at the start of each iteration.
+// ONE-LABEL: func.func @dot(
+// ONE: tlg.mbarrier_init
+// ONE: tlg.mbarrier_init
+// ONE: scf.for
+// ONE-NEXT: tl.barrier
+// ONE-NEXT: tlg.mbarrier_init {{.*}} {again}
+// ONE-NEXT: tlg.mbarrier_expect
+// ONE-NEXT: tlg.tma_load 0
+// ONE-NEXT: tlg.mbarrier_init {{.*}} {again}
+// ONE-NEXT: tlg.mbarrier_expect
+// ONE-NEXT: tlg.tma_load 1
+// ONE-NEXT: tl.barrier
+// ONE-NEXT: tlg.mbarrier_wait
+// ONE-NEXT: tlg.mbarrier_wait
+// ONE-NEXT: tlg.wgmma
+// ONE-NEXT: tlg.wgmma_wait 0
+// ONE-NEXT: scf.yield
 
 // OLD-NOT: tlg.tma
 // OLD: tlg.async_copy
