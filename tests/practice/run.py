@@ -131,8 +131,8 @@ def main() -> int:
     parser.add_argument(
         "--modes",
         default=",".join(MODES),
-        help="of cpu, interpreter, check, all-checks, gpu-compile, ptx, gpu "
-        "(default: all but all-checks, ptx and gpu)",
+        help="of cpu, interpreter, check, all-checks, gpu-compile, ptx, gpu, verify "
+        "(default: all but all-checks, ptx, gpu and verify)",
     )
     parser.add_argument("--filter", default="", help="only cases with this in OWNER/NAME/CASE")
     parser.add_argument(

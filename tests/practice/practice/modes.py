@@ -3,8 +3,9 @@ row of the results has in addition to the time."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from practice import imports
 from practice.case import Case, difference
 from practice.found_by_all import FOUND
 
-MODES = ("cpu", "interpreter", "check", "all-checks", "gpu-compile", "ptx", "gpu")
+MODES = ("cpu", "interpreter", "check", "all-checks", "gpu-compile", "ptx", "gpu", "verify")
 GPU = "sm_90a"
 TUNED = 6
 """So many of an autotuned kernel's configurations are compiled, or all if none of them can be."""
@@ -181,6 +182,24 @@ def executed(case: Case, root: Path, size: str, device: str) -> str | dict[str, 
     return row
 
 
+def verified(case: Case, root: Path, size: str, device: str) -> str | dict[str, Any]:
+    """Mode verify: each launch gives the same on the CPU and on the GPU, as ``blockscope verify``
+    compares them, and the results are right."""
+    from blockscope.cli.verify import verifier_of_this_machine
+
+    if case.finds:
+        return {"status": "skipped", "why": f"the kernel is wrong: {case.finds}"}
+    run, want = made(case, root, size, device)
+    verifier, said = verifier_of_this_machine(), io.StringIO()
+    with redirect_stderr(said), verifier.watching():
+        got = run()
+    if verifier.count():
+        return f"{verifier.summary()}\n{said.getvalue()}"
+    if not verifier.compared:
+        return {"status": "skipped", "why": said.getvalue() or "nothing was launched"}
+    return difference(case, got, want())
+
+
 RUN = {
     "cpu": compared,
     "interpreter": compared,
@@ -189,6 +208,7 @@ RUN = {
     "gpu-compile": compiled,
     "ptx": executed,
     "gpu": compared,
+    "verify": verified,
 }
 """The function of each mode."""
 SIZE = {"gpu-compile": "production"}

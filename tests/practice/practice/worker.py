@@ -29,7 +29,7 @@ def main(words: list[str]) -> None:
     from practice import cases, checkout, imports, modes, no_gpu
 
     torch.compile = lambda function=None, **_: function or (lambda f: f)  # it wants the real Triton
-    device = "cuda" if mode == "gpu" else "cpu"
+    device = "cuda" if mode in ("gpu", "verify") else "cpu"
     if device == "cpu":
         torch.set_num_threads(THREADS)
         no_gpu.pretend()
