@@ -232,6 +232,31 @@ def test_a_difference_beside_the_views_is_found():
     assert "storage of 'out_ptr' differs outside of the views" in line and line.endswith("byte 496")
 
 
+@blockscope.jit
+def places_kernel(x_ptr, out_ptr, count_ptr, RETURNS: tl.constexpr):
+    x = tl.load(x_ptr + tl.program_id(0))
+    place = tl.atomic_add(count_ptr, 1)
+    tl.store(out_ptr + (place if RETURNS else tl.program_id(0)), x)
+
+
+@pytest.mark.parametrize("returns", [True, False])
+def test_differences_behind_atomics_say_that_the_order_may_be_another(returns):
+    """Items that programs put into the next free place of a list, as strangers' kernels do."""
+    tensors = torch.arange(4), torch.zeros(4, dtype=torch.int64), torch.zeros(1, dtype=torch.int32)
+    launch = Launch(JITFunction._run, places_kernel, tensors, (4,), {"RETURNS": returns})
+    on_cpu, other = launch.copies("cpu"), launch.copies("cpu")
+    launch.run_on(on_cpu)
+    launch.run_on(other)
+    result = other.tensor(launch.tensors["out_ptr"])
+    result.copy_(result.flip(0))
+    lines = differences(launch, on_cpu, other)
+    assert lines[0] == "'out_ptr' differs in 4 of 4 elements, expected the same bits"
+    assert lines[3:] == returns * [
+        "  the kernel uses what an atomic returns; that depends on which program comes first, and "
+        "so may this"
+    ]
+
+
 def test_which_operations_may_differ():
     assert inexact_ops("arith.addi : i32", fuses=True) == []
     assert inexact_ops("tl.reduce : tensor<8xi32>", fuses=True) == []

@@ -27,6 +27,7 @@ from blockscope.runtime import hooks
 _REORDERED = frozenset({"tl.dot", "tl.reduce", "tl.scan", "tl.atomic_rmw"})
 _OPS = re.compile(r"\b(?:arith|math|tl)\.\w+")
 _FLOATS = re.compile(r"(?:\b|(?<=x))(?:f16|bf16|f32|f64|f8E\w+)\b")
+_ATOMICS = re.compile(r"(%[\w.]+) = tl\.atomic_(?:rmw|cas)\b")
 _POINTERS_FROM_MEMORY = re.compile(r"\btl\.int_to_ptr\b")
 
 #: Runs with other rounding errors that show how far errors reach, and how many times as far as in
@@ -93,6 +94,13 @@ def inexact_ops(ir: str, *, fuses: bool) -> list[str]:
 def is_algebra(ir: str) -> bool:
     """Whether a kernel's floats are integers, whose sums have no order (docs/algebra.md)."""
     return "tl.to_payload" in ir
+
+
+def uses_what_atomics_return(ir: str) -> bool:
+    """Whether a kernel's results may depend on which program came first to an atomic."""
+    return any(
+        len(re.findall(rf"{re.escape(name)}(?![\w.])", ir)) > 1 for name in _ATOMICS.findall(ir)
+    )
 
 
 class Verifier:
@@ -285,6 +293,11 @@ def differences(launch: Launch, on_cpu: Copies, on_gpu: Copies) -> list[str]:
         lines.append(
             f"the storage of '{name}' differs outside of the views that the launch got, first at "
             f"byte {place}"
+        )
+    if lines and uses_what_atomics_return(launch.ir):
+        lines.append(
+            "  the kernel uses what an atomic returns; that depends on which program comes first, "
+            "and so may this"
         )
     return lines
 
