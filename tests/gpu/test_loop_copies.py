@@ -124,9 +124,7 @@ def one_stage_kernel(
             c_ptrs += M * N
 
 
-@pytest.mark.parametrize("moves", [False, True])
-@pytest.mark.parametrize("shape", [(64, 64, 32), (80, 48, 96), (120, 64, 200)])
-def test_one_stage(shape, moves, device):
+def run_one_stage(shape, moves, device):
     (m, n, k), tile = shape, (64, 64, 32)
     a, b = rand((m, k), HALF, device), rand((k, n), HALF, device)
     steps = triton.cdiv(k, tile[2])
@@ -138,3 +136,9 @@ def test_one_stage(shape, moves, device):
         if moves or step == steps - 1:
             check(c[step if moves else 0], want, 1e-3)
     return kernel
+
+
+@pytest.mark.parametrize("moves", [False, True])
+@pytest.mark.parametrize("shape", [(64, 64, 32), (80, 48, 96), (120, 64, 200)])
+def test_one_stage(shape, moves, device):
+    run_one_stage(shape, moves, device)

@@ -54,5 +54,5 @@ def test_fewer_buffers_than_loads(arch: str) -> None:
 @pytest.mark.parametrize("moves", [False, True])
 @pytest.mark.parametrize("shape", [(64, 64, 32), (80, 48, 96)])
 def test_one_stage(shape: Any, moves: bool, arch: str) -> None:
-    kernel = loops.test_one_stage(shape, moves, "cpu")
+    kernel = loops.run_one_stage(shape, moves, "cpu")
     assert loops.copies_of(kernel) == 2
