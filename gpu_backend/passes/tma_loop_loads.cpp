@@ -1,5 +1,5 @@
-// A copy begins behind a barrier of all threads, which have read its buffer, and which know its
-// mbarrier to be made anew behind another one. Copies that can begin at the same place share both.
+// A copy begins behind a barrier of all threads, which have read its buffer; behind another one
+// they know its mbarrier to be made anew. Copies that can begin at the same place share both.
 #include "gpu_backend/passes/tma_loop_loads.h"
 
 #include "gpu_backend/passes/live_words.h"
@@ -22,20 +22,25 @@ using namespace mlir;
 namespace blockscope::gpu {
 namespace {
 
+/// ldmatrix turns elements of so many bytes.
+constexpr int kBytesOfMatrices = 2;
+
 /// Whether nothing but dots by wgmma takes `value`, perhaps transposed, and all of it is in
 /// `block`.
-bool isOnlyForWgmma(Value value, Block *block) {
+bool isOnlyForDots(Value value, Block *block) {
   return !value.use_empty() && llvm::all_of(value.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
     if (user->getBlock() != block)
       return false;
+    if (isa<tlg::MmaOp>(user))
+      return use.getOperandNumber() < 2 && tlg::elementBytes(value.getType()) == kBytesOfMatrices;
     if (isa<tlg::WgmmaOp>(user)) {
       Operation *wait = user->hasOneUse() ? *user->user_begin() : nullptr;
       return use.getOperandNumber() < 2 && isa_and_nonnull<tlg::WgmmaWaitOp>(wait) &&
              wait->getBlock() == block;
     }
     return isa<tl::TransOp, tl::ReshapeOp, tlg::ConvertLayoutOp>(user) &&
-           isOnlyForWgmma(user->getResult(0), block);
+           isOnlyForDots(user->getResult(0), block);
   });
 }
 
@@ -80,6 +85,7 @@ public:
     makeRing();
     for (const Load &load : loads_)
       replace(load);
+    makeFences();
   }
 
 private:
@@ -99,6 +105,22 @@ private:
     fence.setGlobal(
         llvm::any_of(loads_, [](const Load &load) { return !load.access.tile.argument; }));
     tlg::MbarrierInitOp::create(rewriter_, location, mbarriers_, /*arrivals=*/1, /*again=*/false);
+  }
+
+  /// Where threads read the buffers themselves: TMA will write what they have read.
+  void makeFences() {
+    bool isReadByThreads = false;
+    eachUse(ring_, [&](Operation *user) {
+      isReadByThreads |= isa<tlg::LocalLoadOp, tlg::MmaOp, tlg::FmaOp>(user);
+    });
+    if (!isReadByThreads)
+      return;
+    for (const Place &place : places_) {
+      if (isa_and_nonnull<tlg::FenceAsyncOp>(place.before->getPrevNode()))
+        continue;
+      rewriter_.setInsertionPoint(place.before);
+      tlg::FenceAsyncOp::create(rewriter_, place.before->getLoc());
+    }
   }
 
   Value stageOf(Location location, Value ring, int slot) {
@@ -288,7 +310,7 @@ bool loadInLoopsByTma(func::FuncOp function, const GpuTarget &target) {
   function.walk([&](tl::LoadOp load) {
     auto loop = load->getParentOfType<LoopLikeOpInterface>();
     if (!loop || !load->hasAttr(kTmaAttribute) || hasOther(load) ||
-        !isOnlyForWgmma(load.getResult(), load->getBlock()))
+        !isOnlyForDots(load.getResult(), load->getBlock()))
       return;
     std::optional<TmaAccess> access = tmaAccess(load);
     // Of a tensor that is not known, anything that the loop writes may be a part.

@@ -92,6 +92,14 @@ def test_wide(form, count, n, device):
     run_wide(form, count, 72, n, device)
 
 
+@pytest.mark.parametrize("tile", [(16, 32, 64), (32, 64, 32)])
+@pytest.mark.parametrize("form", ["counted", "conditions"])
+@pytest.mark.parametrize("count,n", [(0, 64), (1, 8), (3, 96)])
+def test_few_rows(form, count, n, tile, device):
+    """Dots by mma.sync."""
+    run_wide(form, count, 40, n, device, tile)
+
+
 @pytest.mark.parametrize("spacing", [8, 1 << 20])
 def test_rows_far_apart(spacing, device):
     run_wide("counted", 2, 72, 64, device, spacing=spacing)

@@ -37,6 +37,15 @@ def test_wide(form: str, count: int, n: int, arch: str) -> None:
     assert loops.copies_of(kernel) >= 3
 
 
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_120a"])
+@pytest.mark.parametrize("tile", [(16, 32, 64), (32, 64, 32)])
+@pytest.mark.parametrize("count,n", [(0, 64), (1, 8), (3, 96)])
+def test_few_rows(count: int, n: int, tile: Any, arch: str) -> None:
+    kernel = loops.run_wide("counted", count, 40, n, "cpu", tile)
+    assert loops.copies_of(kernel) >= 3
+    assert "tlg.mma " in kernel.asm["ttgir"]
+
+
 @HOPPER
 def test_rows_far_apart(arch: str) -> None:
     loops.run_wide("counted", 2, 72, 64, "cpu", spacing=1 << 16)
