@@ -18,7 +18,7 @@
 #include "gpu_backend/passes/sink_conversions.h"
 #include "gpu_backend/passes/split_cluster.h"
 #include "gpu_backend/passes/store_order.h"
-#include "gpu_backend/passes/tma_loop_loads.h"
+#include "gpu_backend/pipelining/loop_copies.h"
 #include "gpu_backend/pipelining/plan.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -284,7 +284,7 @@ struct CopyByTmaPass : ModulePass<CopyByTmaPass> {
     const std::optional<GpuTarget> target = targetOf(getOperation(), "");
     if (!target)
       return failure();
-    if (extraBuffers && loadInLoopsByTma(function, *target) && report)
+    if (extraBuffers && copyInLoops(function, *target) && report)
       report->hasExtraBuffers = true;
     copyByTma(function, *target);
     return success();

@@ -13,10 +13,7 @@
 using namespace mlir;
 
 namespace blockscope::gpu {
-namespace {
 
-/// Calls `function` with the ops at which a dot's operands are still read: the waits for its sums,
-/// in its block or where they go from there, and what is on the way.
 void eachReader(tlg::WgmmaOp dot, llvm::function_ref<void(Operation *)> function) {
   llvm::SetVector<Value> sums;
   sums.insert(dot.getResult());
@@ -32,8 +29,6 @@ void eachReader(tlg::WgmmaOp dot, llvm::function_ref<void(Operation *)> function
         sums.insert(parent->result_begin(), parent->result_end());
     }
 }
-
-} // namespace
 
 void eachUse(Value buffer, llvm::function_ref<void(Operation *)> function) {
   llvm::SmallVector<Value> open{buffer};

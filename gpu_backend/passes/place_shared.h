@@ -15,6 +15,10 @@ namespace blockscope::gpu {
 /// At a tl.barrier: another one before it does for it what it is there for.
 inline constexpr llvm::StringLiteral kCoveredAttribute = "tlg.covered";
 
+/// Calls `function` with the ops at which a dot's operands are still read: the waits for its sums,
+/// in its block or where they go from there, and what is on the way.
+void eachReader(tlg::WgmmaOp dot, llvm::function_ref<void(mlir::Operation *)> function);
+
 /// Calls `function` with the ops until which `buffer`, or a view of one, is needed.
 void eachUse(mlir::Value buffer, llvm::function_ref<void(mlir::Operation *)> function);
 

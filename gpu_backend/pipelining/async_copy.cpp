@@ -72,7 +72,8 @@ AsyncCopy asyncCopyOf(tl::LoadOp load, bool withOther) {
     return no(LoadReason::CacheModifier);
   if (hasOther(load) && !withOther)
     return no(LoadReason::Other);
-  return {tlg::sharedType(type.getShape(), type.getElementType(), layout)};
+  return {tlg::sharedType(type.getShape(), type.getElementType(), layout), LoadReason::None,
+          pieceBytes};
 }
 
 } // namespace blockscope::gpu

@@ -14,7 +14,7 @@ namespace blockscope::gpu {
 struct AsyncCopy {
   std::optional<tlg::SharedType> buffer; ///< null: cp.async cannot do it
   LoadReason why = LoadReason::None;     ///< then
-  int pieceBytes = 0;                    ///< Narrow: what one instruction loads
+  int pieceBytes = 0;                    ///< what one instruction loads: of copies, or if Narrow
 };
 
 /// Returns the copy for a load. Where its mask is false the buffer has zeros; a load that gives

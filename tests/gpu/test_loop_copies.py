@@ -1,6 +1,6 @@
-"""Operands that TMA brings into a loop without a ring of its own: beside a loop in the loop, where
-one stage is asked for, under conditions, in `while` loops; with any number of iterations, partial
-tiles, rows that lie far apart, and more loads than buffers.
+"""Operands that TMA or cp.async bring into a loop without a ring of its own: beside a loop in the
+loop, where one stage is asked for, under conditions, in `while` loops; with any number of
+iterations, partial tiles, rows that lie far apart, and more loads than buffers.
 """
 
 import blockscope as triton
@@ -150,3 +150,87 @@ def run_one_stage(shape, moves, device):
 @pytest.mark.parametrize("shape", [(64, 64, 32), (80, 48, 96), (120, 64, 200)])
 def test_one_stage(shape, moves, device):
     run_one_stage(shape, moves, device)
+
+
+# -- by threads ------------------------------------------------------------------------------------
+
+
+@triton.jit
+def rows_kernel(
+    q_ptr, k_ptr, v_ptr, out_ptr, rows_ptr, count, M, N,
+    BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr, FORM: tl.constexpr,
+):  # fmt: skip
+    """out = (q @ k.T) @ v over the rows of k and v that a list names."""
+    m, d, n = tl.program_id(0) * BM + tl.arange(0, BM), tl.arange(0, D), tl.arange(0, BN)
+    q = tl.load(q_ptr + m[:, None] * D + d[None, :], (m < M)[:, None], 0.0)
+    acc = tl.zeros((BM, D), tl.float32)
+    for i in tl.range(0, count, num_stages=1):
+        isInside = i * BN + n < N
+        rows = tl.load(rows_ptr + i * BN + n, isInside, 0)
+        k = tl.load(k_ptr + rows[None, :] * D + d[:, None], isInside[None, :], 0.0)
+        p = tl.dot(q, k).to(tl.float16)
+        if FORM == "stores":  # what is loaded later may be stored before
+            tl.store(v_ptr + (i * BN + n)[:, None] * D + d[None, :],
+                     tl.zeros((BN, D), tl.float16) + i, isInside[:, None])  # fmt: skip
+            tl.debug_barrier()
+        if FORM == "conditions":
+            if i % 2 == 0:
+                v = tl.load(v_ptr + rows[:, None] * D + d[None, :], isInside[:, None], 0.0)
+                acc = tl.dot(p, v, acc)
+        else:
+            v = tl.load(v_ptr + rows[:, None] * D + d[None, :], isInside[:, None], 0.0)
+            acc = tl.dot(p, v, acc)
+    tl.store(out_ptr + m[:, None] * D + d[None, :], acc, (m < M)[:, None])
+
+
+def run_rows(form, count, m, n, device, tile=(64, 64), depth=64, warps=4):
+    (bm, bn), programs = tile, triton.cdiv(m, tile[0])
+    if form == "stores":
+        assert programs == 1  # other programs would store as well
+    q, k = rand((m, depth), HALF, device), rand((n, depth), HALF, device) / 8
+    v, out = rand((n, depth), HALF, device), torch.full((m, depth), 7.0, device=device)
+    rows = torch.cat([part[torch.randperm(len(part))] for part in torch.arange(n).split(bn)])
+    rows = rows.to(device=device, dtype=torch.int32)
+    want = torch.zeros((m, depth), dtype=torch.float64, device=device)
+    for i in range(count):
+        part = rows[i * bn : (i + 1) * bn].long()
+        p = (q.double() @ k[part].double().T).half().double()
+        if form != "conditions" or i % 2 == 0:
+            want += p @ (torch.full_like(v[part], i) if form == "stores" else v[part]).double()
+    kernel = rows_kernel[(programs,)](
+        q, k, v, out, rows, count, m, n, bm, bn, depth, form, num_warps=warps
+    )
+    check(out, want, 2e-3)
+    return kernel
+
+
+@pytest.mark.parametrize("tile", [(64, 64), (16, 64), (128, 64)])
+@pytest.mark.parametrize("form", ["plain", "conditions", "stores"])
+@pytest.mark.parametrize("count,n", [(0, 64), (1, 64), (1, 24), (5, 300)])
+def test_rows(form, count, n, tile, device):
+    run_rows(form, count, tile[0] - 8 if form == "stores" else 200, n, device, tile)
+
+
+@triton.jit
+def chain_kernel(x_ptr, w_ptr, z_ptr, count, S: tl.constexpr):
+    """Each iteration loads what it has stored."""
+    offsets = tl.arange(0, S)[:, None] * S + tl.arange(0, S)[None, :]
+    for i in tl.range(0, count, num_stages=1):
+        x = tl.load(x_ptr + i * S * S + offsets)
+        tl.store(x_ptr + (i + 1) * S * S + offsets, tl.dot(x, tl.load(w_ptr + offsets)).to(x.dtype))
+        tl.debug_barrier()
+        again = tl.load(x_ptr + (i + 1) * S * S + offsets)
+        tl.store(z_ptr + i * S * S + offsets, tl.dot(again, tl.load(w_ptr + offsets)))
+
+
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_chain(count, device):
+    size = 64
+    x, w = rand((count + 1, size, size), HALF, device), rand((size, size), HALF, device) / 8
+    z = torch.full((max(count, 1), size, size), 7.0, device=device)
+    first = x[0].double()
+    chain_kernel[(1,)](x, w, z, count, size, num_warps=4)
+    for i in range(count):
+        first = x[i].double() @ w.double()
+        check(x[i + 1], first, 1e-3)
+        check(z[i], x[i + 1].double() @ w.double(), 1e-3)

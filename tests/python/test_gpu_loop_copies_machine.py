@@ -65,3 +65,23 @@ def test_fewer_buffers_than_loads(arch: str) -> None:
 def test_one_stage(shape: Any, moves: bool, arch: str) -> None:
     kernel = loops.run_one_stage(shape, moves, "cpu")
     assert loops.copies_of(kernel) == 2
+
+
+ARCHS = pytest.mark.parametrize("arch", ["sm_80", "sm_90a", "sm_120a"])
+
+
+@ARCHS
+@pytest.mark.parametrize("tile", [(64, 64), (16, 64)])
+@pytest.mark.parametrize("form", ["plain", "conditions", "stores"])
+@pytest.mark.parametrize("count,n", [(0, 64), (2, 90), (3, 180)])
+def test_rows(count: int, n: int, form: str, tile: Any, arch: str) -> None:
+    kernel = loops.run_rows(form, count, tile[0] - 8, n, "cpu", tile)
+    _, _, loop = kernel.asm["ttgir"].partition("scf.for")
+    assert loop.count("tlg.async_copy") == 2
+    assert loop.count("tlg.async_wait 1") == (form == "plain")  # values come beside the first dot
+
+
+@ARCHS
+@pytest.mark.parametrize("count", [0, 1, 3])
+def test_chain(count: int, arch: str) -> None:
+    loops.test_chain(count, "cpu")

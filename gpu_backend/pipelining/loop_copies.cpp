@@ -1,0 +1,476 @@
+// A copy begins behind a barrier of all threads, which have read its buffer; behind another one
+// threads know the mbarrier of TMA to be made anew. Copies that can begin at the same place share
+// both. Those by threads (cp.async) wait for their groups at a barrier before the first use.
+#include "gpu_backend/pipelining/loop_copies.h"
+
+#include "gpu_backend/passes/live_words.h"
+#include "gpu_backend/passes/place_shared.h"
+#include "gpu_backend/passes/shared_operands.h"
+#include "gpu_backend/passes/tma_access.h"
+#include "gpu_backend/pipelining/async_copy.h"
+
+#include "core/ir/facts.h"
+#include "core/ir/tl_dialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/ADT/MapVector.h"
+
+#include <vector>
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+/// ldmatrix turns elements of so many bytes.
+constexpr int kBytesOfMatrices = 2;
+
+/// Whether nothing but dots by tensor cores takes `value`, from shared memory, perhaps transposed;
+/// and all of it is in `block`, and done at its end.
+bool isOnlyForDots(Value value, Block *block) {
+  return !value.use_empty() && llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (!block->findAncestorOpInBlock(*user))
+      return false;
+    if (isa<tlg::MmaOp>(user))
+      return use.getOperandNumber() < 2 && tlg::elementBytes(value.getType()) == kBytesOfMatrices;
+    if (auto dot = dyn_cast<tlg::WgmmaOp>(user)) {
+      bool isDone = true;
+      eachReader(dot, [&](Operation *reader) { isDone &= reader != block->getTerminator(); });
+      return isDone && use.getOperandNumber() < 2;
+    }
+    return isa<tl::TransOp, tl::ReshapeOp, tlg::ConvertLayoutOp>(user) &&
+           isOnlyForDots(user->getResult(0), block);
+  });
+}
+
+/// Whether `op` or something in it is one of those.
+template <typename... Ops> bool has(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return isa<Ops...>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Whether `op` or something in it may write to global memory, or tell of what others have written.
+bool mayOrderMemory(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return isa<tl::StoreOp, tl::BarrierOp, tl::GdcWaitOp, tlg::TmaStoreOp>(inner) ||
+                       tl::isAtomic(inner)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The op that `op` is in, or is, in the function's own block.
+Operation *outermost(Operation *op) {
+  while (!isa<func::FuncOp>(op->getParentOp()))
+    op = op->getParentOp();
+  return op;
+}
+
+/// A load as a copy.
+struct Copy {
+  tl::LoadOp load;
+  tlg::SharedType buffer;
+  std::optional<TmaAccess> tma; ///< nothing: by threads
+};
+
+/// Behind a barrier: where copies begin.
+struct Place {
+  Operation *barrier;
+  bool byTma;
+  Operation *end; ///< by TMA, the barrier before which the next one begins; else behind which
+};
+
+/// For a group of copies by threads.
+struct Wait {
+  Operation *commit;
+  tlg::AsyncWaitOp op;
+  Operation *barrier;
+};
+
+/// What the copies of a block share.
+struct BlockState {
+  explicit BlockState(Block *block) {
+    for (Operation &op : *block) {
+      if (has<tl::GdcWaitOp>(&op))
+        waits.push_back(&op);
+      if (mayOrderMemory(&op))
+        orders.push_back(&op);
+    }
+  }
+  llvm::SmallVector<Operation *> waits;  ///< for the launch ahead
+  llvm::SmallVector<Operation *> orders; ///< what is before and behind them
+  llvm::SmallVector<Place> places;
+  llvm::SmallVector<Wait> groups;
+};
+
+/// The copies of a block into buffers of one type, all of them by TMA or all of them by threads.
+class Copies {
+public:
+  Copies(llvm::ArrayRef<Copy> copies, int buffers, BlockState &state)
+      : copies_(copies), buffers_(buffers), block_(copies.front().load->getBlock()),
+        rewriter_(copies.front().load), isRead_(buffers), state_(state) {}
+
+  void run() {
+    makeRing();
+    for (const Copy &copy : copies_)
+      replace(copy);
+    makeFences();
+  }
+
+private:
+  bool byTma() const { return copies_.front().tma.has_value(); }
+
+  void makeRing() {
+    const OpBuilder::InsertionGuard guard(rewriter_);
+    const Location location = copies_.front().load->getLoc();
+    const tlg::SharedType buffer = copies_.front().buffer;
+    rewriter_.setInsertionPoint(outermost(copies_.front().load));
+    const auto type = tlg::sharedType(buffer.getShape(), buffer.getElementType(),
+                                      tlg::sharedLayoutOf(buffer), buffers_);
+    ring_ = tlg::AllocSharedOp::create(rewriter_, location, type, IntegerAttr());
+    if (!byTma())
+      return;
+    const auto barriers =
+        tlg::SharedType::get(rewriter_.getContext(), {1}, rewriter_.getI64Type(), {}, buffers_);
+    mbarriers_ = tlg::AllocSharedOp::create(rewriter_, location, barriers, IntegerAttr());
+    // Threads may have written where TMA will, and, before the loop, what it reads.
+    auto fence = tlg::FenceAsyncOp::create(rewriter_, location);
+    fence.setGlobal(
+        llvm::any_of(copies_, [](const Copy &copy) { return !copy.tma->tile.argument; }));
+    tlg::MbarrierInitOp::create(rewriter_, location, mbarriers_, /*arrivals=*/1, /*again=*/false);
+  }
+
+  /// Where threads read the buffers themselves: TMA will write what they have read.
+  void makeFences() {
+    bool isReadByThreads = false;
+    eachUse(ring_, [&](Operation *user) {
+      isReadByThreads |= isa<tlg::LocalLoadOp, tlg::MmaOp, tlg::FmaOp>(user);
+    });
+    if (!byTma() || !isReadByThreads)
+      return;
+    for (const Place &place : state_.places) {
+      if (!place.byTma || isa_and_nonnull<tlg::FenceAsyncOp>(place.barrier->getPrevNode()))
+        continue;
+      rewriter_.setInsertionPoint(place.barrier);
+      tlg::FenceAsyncOp::create(rewriter_, place.barrier->getLoc());
+    }
+  }
+
+  Value stageOf(Location location, Value ring, int slot) {
+    const auto type = cast<tlg::SharedType>(ring.getType());
+    const auto one =
+        tlg::sharedType(type.getShape(), type.getElementType(), tlg::sharedLayoutOf(type));
+    return tlg::StageOp::create(rewriter_, location, one, ring, constant(location, slot));
+  }
+
+  Value constant(Location location, int64_t value) {
+    return arith::ConstantOp::create(rewriter_, location,
+                                     rewriter_.getI32IntegerAttr(static_cast<int32_t>(value)));
+  }
+
+  void replace(const Copy &copy) {
+    tl::LoadOp load = copy.load;
+    const Location location = load.getLoc();
+    const int slot = next_ % buffers_;
+    Operation *use = firstUse(load.getResult());
+    Operation *order = copy.tma ? nullptr : nextOrder(load);
+    Place *place = placeOf(copy, isRead_[slot], order && order->isBeforeInBlock(use) ? order : use);
+    if (!place)
+      return;
+    ++next_;
+    if (copy.tma)
+      rewriter_.setInsertionPoint(place->end);
+    else
+      rewriter_.setInsertionPointAfter(place->end);
+    Value buffer = stageOf(location, ring_, slot);
+    if (copy.tma) {
+      Value mbarrier = beginByTma(copy, buffer, slot);
+      replaceLoad(rewriter_, load, buffer);
+      rewriter_.eraseOp(load);
+      rewriter_.setInsertionPoint(firstUse(buffer, place->end));
+      tlg::MbarrierWaitOp::create(rewriter_, location, mbarrier, constant(location, 0));
+    } else {
+      place->end = beginByThreads(copy, buffer);
+      replaceLoad(rewriter_, load, buffer);
+      rewriter_.eraseOp(load);
+      Operation *first = firstUse(buffer, place->end);
+      waitFor(place->end, order && order->isBeforeInBlock(first) ? order : first, buffer);
+    }
+    isRead_[slot] = lastRead(buffer);
+  }
+
+  Value beginByTma(const Copy &copy, Value buffer, int slot) {
+    const Location location = copy.load->getLoc();
+    Value mbarrier = stageOf(location, mbarriers_, slot);
+    tlg::MbarrierInitOp::create(rewriter_, location, mbarrier, /*arrivals=*/1, /*again=*/true);
+    const uint32_t bytes = tlg::sharedLayoutOf(copy.buffer).sizeBytes();
+    tlg::MbarrierExpectOp::create(rewriter_, location, mbarrier, constant(location, bytes),
+                                  Value());
+    IRMapping made;
+    const auto starts = makeStarts(rewriter_, location, copy.tma->tile,
+                                   [&](Value value) { return madeHere(value, made); });
+    const TensorMapUse map = addTensorMap(copy.load->getParentOfType<func::FuncOp>(), *copy.tma);
+    tlg::TmaLoadOp::create(rewriter_, location, buffer, mbarrier, starts, Value(), map.made,
+                           map.number, IntegerAttr());
+    return mbarrier;
+  }
+
+  /// Returns the op that ends the group.
+  Operation *beginByThreads(const Copy &copy, Value buffer) {
+    tl::LoadOp load = copy.load;
+    IRMapping made;
+    Value pointer = madeHere(load.getPointer(), made);
+    Value mask = load.getMask() ? madeHere(load.getMask(), made) : Value();
+    auto begun = tlg::AsyncCopyOp::create(rewriter_, load.getLoc(), pointer, buffer, mask, Value());
+    begun->setAttr(tlg::kVectorAttribute, load->getAttr(tlg::kVectorAttribute));
+    return tlg::AsyncCommitOp::create(rewriter_, load.getLoc());
+  }
+
+  /// Waits before `op` for the group that `commit` ends, with others that are waited for there.
+  void waitFor(Operation *commit, Operation *op, Value buffer) {
+    for (Wait &other : state_.groups)
+      if (other.barrier == op->getPrevNode()) {
+        if (other.commit->isBeforeInBlock(commit))
+          other.commit = commit;
+        return;
+      }
+    rewriter_.setInsertionPoint(op);
+    const Location location = commit->getLoc();
+    auto wait = tlg::AsyncWaitOp::create(rewriter_, location, /*pending=*/0);
+    bool hasWgmma = false; // which reads what threads wrote
+    eachUse(buffer, [&](Operation *user) { hasWgmma |= isa<tlg::WgmmaOp>(user); });
+    if (hasWgmma)
+      tlg::FenceAsyncOp::create(rewriter_, location);
+    state_.groups.push_back({commit, wait, tl::BarrierOp::create(rewriter_, location)});
+  }
+
+  /// The op behind a load by which what it reads may be written, or null.
+  Operation *nextOrder(tl::LoadOp load) const {
+    for (Operation *op : state_.orders)
+      if (load->isBeforeInBlock(op))
+        return op;
+    return nullptr;
+  }
+
+  /// The first op of the block that uses `value`, behind `from`.
+  Operation *firstUse(Value value, Operation *from = nullptr) const {
+    Operation *first = nullptr;
+    for (Operation *user : value.getUsers())
+      if (Operation *here = block_->findAncestorOpInBlock(*user);
+          here && (!from || from->isBeforeInBlock(here)) &&
+          (!first || here->isBeforeInBlock(first)))
+        first = here;
+    return first;
+  }
+
+  /// The last op of the block up to which dots read `buffer`.
+  Operation *lastRead(Value buffer) const {
+    Operation *last = nullptr;
+    eachUse(buffer, [&](Operation *user) {
+      Operation *here = block_->findAncestorOpInBlock(*user);
+      if (here && (!last || last->isBeforeInBlock(here)))
+        last = here;
+    });
+    return last;
+  }
+
+  /// Where a copy can begin: behind `read`, the last read of its buffer in the block, or null, and
+  /// before `use`; null if nowhere.
+  Place *placeOf(const Copy &copy, Operation *read, Operation *use) {
+    Operation *behind = read;
+    const auto wait = [&](Operation *op) {
+      if (op && (!behind || behind->isBeforeInBlock(op)))
+        behind = op;
+    };
+    tl::LoadOp load = copy.load;
+    if (copy.tma) {
+      if (copy.tma->tile.condition)
+        wait(knownBehind(copy.tma->tile.condition));
+      for (const RectangularTile::Dim &dim : copy.tma->tile.dims)
+        if (dim.start)
+          wait(knownBehind(dim.start));
+    } else {
+      wait(knownBehind(load.getPointer()));
+      if (load.getMask())
+        wait(knownBehind(load.getMask()));
+    }
+    for (Operation *op : copy.tma ? state_.waits : state_.orders)
+      if (op->isBeforeInBlock(load))
+        wait(op);
+    if (behind && !behind->isBeforeInBlock(use))
+      return nullptr;
+    for (Place &place : state_.places)
+      if (place.byTma == byTma() && (!behind || behind->isBeforeInBlock(place.barrier)) &&
+          place.end->isBeforeInBlock(use))
+        return &place;
+    if (behind)
+      rewriter_.setInsertionPointAfter(behind);
+    else
+      rewriter_.setInsertionPointToStart(block_);
+    const Location location = load.getLoc();
+    Operation *barrier = tl::BarrierOp::create(rewriter_, location);
+    Operation *end = byTma() ? tl::BarrierOp::create(rewriter_, location) : barrier;
+    state_.places.push_back({barrier, byTma(), end});
+    return &state_.places.back();
+  }
+
+  /// The op of the block behind which a value can be made, from others by arithmetic alone; null at
+  /// its start.
+  Operation *knownBehind(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!op || value.getParentBlock() != block_)
+      return nullptr;
+    if (!isCheap(op))
+      return op;
+    if (const auto known = knownBehind_.find(op); known != knownBehind_.end())
+      return known->second;
+    Operation *last = nullptr;
+    for (Value operand : op->getOperands())
+      if (Operation *behind = knownBehind(operand);
+          behind && (!last || last->isBeforeInBlock(behind)))
+        last = behind;
+    return knownBehind_[op] = last;
+  }
+
+  static bool isCheap(Operation *op) {
+    return isPure(op) && op->getNumRegions() == 0 && !isa<tlg::TLGDialect>(op->getDialect());
+  }
+
+  /// A value as it is at the insertion point, made there if it is made in the block later.
+  Value madeHere(Value value, IRMapping &made) {
+    if (Value known = made.lookupOrNull(value))
+      return known;
+    Operation *op = value.getDefiningOp();
+    if (!op || op->getBlock() != block_ || op->isBeforeInBlock(&*rewriter_.getInsertionPoint()))
+      return value;
+    for (Value operand : op->getOperands())
+      made.map(operand, madeHere(operand, made));
+    rewriter_.clone(*op, made);
+    return made.lookup(value);
+  }
+
+  llvm::ArrayRef<Copy> copies_;
+  int buffers_;
+  Block *block_;
+  IRRewriter rewriter_;
+  llvm::SmallVector<Operation *> isRead_; ///< up to which op of the block, of each buffer
+  BlockState &state_;
+  llvm::DenseMap<Operation *, Operation *> knownBehind_;
+  Value ring_, mbarriers_;
+  int next_ = 0; ///< copy
+};
+
+/// Lets waits of copies by threads leave running what was begun later.
+void countGroups(BlockState &state) {
+  for (Wait &wait : state.groups) {
+    int pending = 0;
+    for (Operation *op = wait.commit->getNextNode(); op != wait.op; op = op->getNextNode())
+      if (isa<tlg::AsyncCommitOp>(op))
+        ++pending;
+      else if (op->getNumRegions() != 0 && has<tlg::AsyncCommitOp>(op))
+        break; // nobody knows how many: all are waited for
+    wait.op.setPending(isa<tlg::AsyncCommitOp>(wait.commit) ? pending : 0);
+  }
+}
+
+/// The registers that a thread is taken to need in `block`.
+int registersOf(Block *block) {
+  constexpr int kForAddresses = 32;
+  const LiveWords live(*block);
+  int most = 0;
+  for (Operation &op : *block)
+    most = std::max(most, live.before(&op));
+  return std::min(most + kForAddresses, GpuTarget::kThreadRegisters);
+}
+
+int64_t bytesOf(tlg::SharedType buffer) {
+  return llvm::alignTo(tlg::sharedLayoutOf(buffer).sizeBytes(), 1024);
+}
+
+/// How many buffers the copies share: as many as there is room for, if no multiprocessor has too
+/// few CTAs for it; 0 where there is no room for one. `bytesBefore`: what the kernel would take
+/// with none of the block's copies.
+int buffersFor(llvm::ArrayRef<Copy> copies, int64_t bytesBefore, const GpuTarget &target) {
+  constexpr int64_t kScratchBytes = 8192;
+  constexpr int kManyWarps = 16; // of a multiprocessor: fewer hide less of what each waits for
+  Operation *op = copies.front().load;
+  const SharedPlaces places(op->getParentOfType<func::FuncOp>());
+  const int warps = static_cast<int>(op->getParentOfType<ModuleOp>()
+                                         ->getAttrOfType<IntegerAttr>(tlg::kNumWarpsAttribute)
+                                         .getInt());
+  const int registers = registersOf(op->getBlock());
+  const int64_t bytes = bytesOf(copies.front().buffer);
+  const auto ctas = [&](int64_t bytes) {
+    return target.ctasAtATime(warps, registers, bytes + kScratchBytes);
+  };
+  const auto used = [&](int buffers) { return places.sizeBytes() + buffers * bytes; };
+  const auto hasRoom = [&](int buffers, int64_t before) {
+    const int after = ctas(used(buffers));
+    return used(buffers) + kScratchBytes <= target.sharedBytes() &&
+           (after >= ctas(before) || after * warps >= kManyWarps);
+  };
+  if (!hasRoom(1, copies.front().tma ? used(1) : bytesBefore))
+    return 0;
+  int buffers = 1;
+  while (buffers < static_cast<int>(copies.size()) && hasRoom(buffers + 1, used(1)))
+    ++buffers;
+  return buffers;
+}
+
+/// `load` as a copy, if it can be one.
+std::optional<Copy> copyOf(tl::LoadOp load, const GpuTarget &target) {
+  constexpr int64_t kLeastBytes = 4096;
+  constexpr int kLeastPieceBytes = 8;
+  if (!load->getParentOfType<LoopLikeOpInterface>() || hasOther(load) ||
+      !isOnlyForDots(load.getResult(), load->getBlock()))
+    return std::nullopt;
+  if (std::optional<TmaAccess> tma = tmaAccess(load)) {
+    // Of a tensor that is not known, anything that the loop writes may be a part.
+    if (!tma->tile.argument && mayOrderMemory(outermost(load)))
+      return std::nullopt;
+    return Copy{load, tma->buffer, tma};
+  }
+  const AsyncCopy copy = asyncCopyOf(load);
+  if (!target.hasCpAsync || !copy.buffer || copy.pieceBytes < kLeastPieceBytes ||
+      tlg::elementBytes(load.getType()) != kBytesOfMatrices || bytesOf(*copy.buffer) < kLeastBytes)
+    return std::nullopt;
+  return Copy{load, *copy.buffer, std::nullopt};
+}
+
+} // namespace
+
+bool copyInLoops(func::FuncOp function, const GpuTarget &target) {
+  llvm::MapVector<std::tuple<Block *, Type, int>, std::vector<Copy>> groups;
+  llvm::DenseMap<Block *, int64_t> scratchBytes;
+  function.walk([&](tl::LoadOp load) {
+    if (std::optional<Copy> copy = copyOf(load, target)) {
+      int64_t &most = scratchBytes[load->getBlock()];
+      most = std::max(most, bytesOf(copy->buffer));
+      groups[{load->getBlock(), copy->buffer, copy->tma.has_value()}].push_back(std::move(*copy));
+    }
+  });
+  const int64_t bytesBefore = groups.empty() ? 0 : SharedPlaces(function).sizeBytes();
+  llvm::MapVector<Block *, BlockState> states;
+  for (auto &[key, copies] : groups) {
+    Block *block = std::get<0>(key);
+    BlockState &state = states.try_emplace(block, block).first->second;
+    if (const int buffers = buffersFor(copies, bytesBefore + scratchBytes[block], target))
+      Copies(copies, buffers, state).run();
+  }
+  bool any = false;
+  for (auto &[block, state] : states) {
+    countGroups(state);
+    any |= !state.places.empty();
+  }
+  return any;
+}
+
+} // namespace blockscope::gpu
