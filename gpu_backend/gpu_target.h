@@ -53,6 +53,11 @@ struct GpuTarget : GpuFeatures {
   /// Threads are given a multiple of so many registers.
   int registerStep() const { return multiprocessor.registerUnit / 32; }
 
+  /// The most registers of a thread with which as many warps run as a multiprocessor has.
+  int registersForAllWarps() const {
+    return multiprocessor.registers / (32 * multiprocessor.warps) / registerStep() * registerStep();
+  }
+
   /// All rows of the table, by capability.
   static llvm::ArrayRef<GpuTarget> all();
   /// Returns the target `sm_80`, `sm_90a` and so on, or what runs best on such a GPU (`sm_90`).

@@ -291,9 +291,9 @@ public:
     if (pass == "load-store-vectorizer")
       return renumbered_ < size_t{1} << 29;
     // Straight line strength reduction asks ScalarEvolution about each pair, 2 us and more. Public
-    // kernels that do not spill thousands of registers have up to 132,000 pairs.
+    // kernels that do not spill hundreds of registers have up to 132,000 pairs.
     if (pass == "slsr")
-      return pairs_ < size_t{1} << 18;
+      return pairs_ < size_t{5} << 15;
     return true;
   }
 

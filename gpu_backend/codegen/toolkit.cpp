@@ -202,9 +202,20 @@ bool assembleOnce(GpuKernel &kernel, const GpuOptions &options, std::string *err
   return true;
 }
 
-/// Times the registers of a thread. By LLVM's order of instructions, which ptxas improves on: two
-/// times them may still fit.
-constexpr int kCertainToSpill = 4;
+/// Times the registers of a thread, by LLVM's order of instructions, which ptxas improves on: two
+/// times them may still fit. Of 13 public kernels without tensor cores between them, 11 spilled; to
+/// four of these ptxas gave 32 or 64 registers.
+constexpr double kLikelyToSpill = 1.55, kCertainToSpill = 4;
+
+/// Whether a kernel that spills may spill less with sums of addresses apart from their products
+/// (`withWideSumsApart`), where a thread has `most` registers: there are many of them, and with the
+/// few registers that each leaves it would have enough, by its demand or by what it spills.
+bool mayNeedSumsApart(const GpuKernel &kernel, int most) {
+  constexpr int64_t kMany = 12, kLeft = 3, kLeftBytes = 8;
+  const auto sums = static_cast<int64_t>(llvm::StringRef(kernel.ptx).count("\tmad.wide."));
+  return sums >= kMany && (kernel.spillBytes <= kLeftBytes * sums ||
+                           registerDemand(kernel.ptx) - most <= kLeft * sums);
+}
 
 /// The machine code in a cubin, one piece for each function.
 llvm::SmallVector<llvm::StringRef, 1> codeOf(llvm::StringRef cubin) {
@@ -262,32 +273,32 @@ int registersFor(const GpuKernel &kernel, int ctas) {
   return allowed;
 }
 
-/// How many CTAs could run at the same time with a few registers less than ptxas took: as many as
-/// possible, or one more than do now. What waits for memory hides it behind other CTAs.
-llvm::SmallVector<int, 2> moreCtas(const GpuKernel &kernel) {
+/// One CTA more than run now, if a few registers less than ptxas took allow it: what waits for
+/// memory hides it behind other CTAs. Of 868 public kernels none took a second one more.
+std::optional<int> oneCtaMore(const GpuKernel &kernel) {
   constexpr double kFew = 0.78; // of the registers
   constexpr int kMost = 128;    // above, one CTA more is far
   // Times the registers: of kernels whose values ask for more, ptxas made no code that was taken
   // (15 of 64 that were tried; the 9 that were taken are below 2.3).
   constexpr double kHopeless = 2.5;
   const int now = ctasAtATime(kernel, kernel.registers);
-  const int most = ctasAtATime(kernel, static_cast<int>(kFew * kernel.registers));
-  if (kernel.registers > kMost || now == 0 || most <= now)
-    return {};
-  const auto demand = static_cast<double>(registerDemand(kernel.ptx));
-  llvm::SmallVector<int, 2> counts;
-  for (const int ctas : {most, now + 1}) {
-    if (demand <= kHopeless * registersFor(kernel, ctas) && !llvm::is_contained(counts, ctas))
-      counts.push_back(ctas);
-  }
-  return counts;
+  if (kernel.registers > kMost || now == 0 ||
+      ctasAtATime(kernel, static_cast<int>(kFew * kernel.registers)) <= now ||
+      static_cast<double>(registerDemand(kernel.ptx)) > kHopeless * registersFor(kernel, now + 1))
+    return std::nullopt;
+  return now + 1;
 }
 
 /// How many CTAs can run at the same time if a thread has a third more registers than ptxas gave
 /// it, or a few: loads that wait for registers begin earlier.
 llvm::SmallVector<int, 2> fewerCtas(const GpuKernel &kernel) {
   constexpr double kThirdMore = 1.35;
+  constexpr int kSlack = 2;
   const int step = kernel.target.registerStep();
+  // With no more registers all warps would run: where ptxas left some of them, loads do not wait
+  // for registers.
+  if (kernel.registers + kSlack <= kernel.target.registersForAllWarps())
+    return {};
   const auto few =
       static_cast<int>(llvm::alignTo(kernel.registers + step, static_cast<uint64_t>(step)));
   const int third = std::max(few, static_cast<int>(kThirdMore * kernel.registers));
@@ -350,46 +361,52 @@ bool hasSerializedDots(const GpuKernel &kernel) {
 /// not wait for registers. ptxas decides neither by how long memory takes. Kernels whose loops do
 /// not load have a program for each piece of their data, and others of these hide what one waits.
 void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
+  const std::optional<Pace> before = paceOf(kernel);
+  if (!before)
+    return;
   const std::string ptx = kernel.ptx;
-  std::optional<Pace> pace = paceOf(kernel);
-  const auto tryCtas =
-      [&](int ctas, llvm::function_ref<bool(const GpuKernel &, const Pace &)> isGood) -> bool {
+  const auto tryCtas = [&](int ctas,
+                           llvm::function_ref<bool(const GpuKernel &, const Pace &)> isGood) {
     GpuKernel other = kernel;
     std::string ignored;
     other.warnings.clear();
     other.ptx = withCtas(ptx, ctas);
     if (other.ptx.empty() || !assembleOnce(other, options, &ignored) || other.spillBytes != 0)
-      return false;
-    const std::optional<Pace> otherPace = paceOf(other);
-    if (!otherPace || !isGood(other, *otherPace))
-      return false;
-    kernel = std::move(other);
-    pace = otherPace;
-    return true;
+      return;
+    if (const std::optional<Pace> otherPace = paceOf(other); otherPace && isGood(other, *otherPace))
+      kernel = std::move(other);
   };
-  if (!pace)
-    return;
   constexpr double kClearly = 0.9, kSomewhat = 0.95;
-  const Pace before = *pace;
-  const auto cycles = static_cast<double>(before.warp.cycles);
-  bool isAlone = cycles - static_cast<double>(before.warp.inRounds) <= kClearly * cycles;
-  for (const int ctas : moreCtas(kernel))
-    // What waits for loads in rounds wants more registers, not fewer. Code that grows computes
-    // again what it does not keep, or loads one after the other.
-    if (!isAlone && tryCtas(ctas, [&](const GpuKernel &other, const Pace &otherPace) {
-          return other.registers < kernel.registers &&
-                 (otherPace.codeBytes <= pace->codeBytes ||
-                  isQuicker(otherPace, *pace, /*alone=*/1, /*beside=*/kClearly));
-        }))
-      break;
+  const auto cycles = static_cast<double>(before->warp.cycles);
+  bool isAlone = cycles - static_cast<double>(before->warp.inRounds) <= kClearly * cycles;
+  // What waits for loads in rounds wants more registers, not fewer. Code that grows computes again
+  // what it does not keep, or loads one after the other.
+  if (!isAlone) {
+    if (const std::optional<int> ctas = oneCtaMore(kernel))
+      tryCtas(*ctas, [&](const GpuKernel &other, const Pace &otherPace) {
+        return other.registers < kernel.registers &&
+               (otherPace.codeBytes <= before->codeBytes ||
+                isQuicker(otherPace, *before, /*alone=*/1, /*beside=*/kClearly));
+      });
+    return;
+  }
+  constexpr double kNearlyAll = 0.87;
+  const int ctasBefore = ctasAtATime(kernel, kernel.registers);
+  std::optional<double> taken; // cycles among as many warps as run
   for (const int ctas : fewerCtas(kernel)) {
-    if (!isAlone) // a warp alone is no quicker, for all its registers
+    // With fewer registers again a warp alone is no quicker, and few more of them would run.
+    if (taken && ctasAtATime(kernel, kernel.registers) >= kNearlyAll * ctasBefore)
       return;
     tryCtas(ctas, [&](const GpuKernel &, const Pace &otherPace) {
       isAlone = static_cast<double>(otherPace.warp.cycles) <= kClearly * cycles;
-      return isQuicker(otherPace, before, /*alone=*/kClearly, /*beside=*/kSomewhat) &&
-             otherPace.fromMemory < pace->fromMemory;
+      const bool isGood = isQuicker(otherPace, *before, /*alone=*/kClearly, /*beside=*/kSomewhat) &&
+                          (!taken || otherPace.fromMemory < *taken);
+      if (isGood)
+        taken = otherPace.fromMemory;
+      return isGood;
     });
+    if (!isAlone) // a warp alone is no quicker, for all its registers
+      return;
   }
 }
 
@@ -438,18 +455,24 @@ bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) 
     kernel.warnings = std::move(other.warnings);
     return true;
   };
-  // What is certain to spill has all registers at once: with few of them ptxas takes three times
-  // as long, only for the result to be thrown away.
-  if (!options.maxRegisters && registerDemand(kernel.ptx) > kCertainToSpill * most) {
-    other.ptx = withCtas(withWideSumsApart(kernel.ptx), 1);
+  // What is likely to spill has all registers at once: ptxas gives some of it few, and takes longer
+  // for them, only for the result to be thrown away.
+  const auto demand = static_cast<double>(registerDemand(kernel.ptx));
+  const bool isCertain = demand > kCertainToSpill * most;
+  bool hasAll = false;
+  if (!options.maxRegisters &&
+      (isCertain || (demand > kLikelyToSpill * most && !hasMatrixInstructions(kernel.ptx)))) {
+    other.ptx = withCtas(isCertain ? withWideSumsApart(kernel.ptx) : kernel.ptx, 1);
     if (!other.ptx.empty()) {
       if (!assembleOnce(other, options, error))
         return false;
-      if (other.spillBytes != 0)
-        return takeOther();
+      hasAll = other.spillBytes != 0 && takeOther();
+      if (hasAll && isCertain)
+        return true;
+      other.warnings.clear();
     }
   }
-  if (!assembleOnce(kernel, options, error))
+  if (!hasAll && !assembleOnce(kernel, options, error))
     return false;
   std::string ignored;
   if (hasSerializedDots(kernel)) {
@@ -459,14 +482,14 @@ bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) 
       takeOther();
     other.warnings.clear();
   }
-  if (kernel.spillBytes != 0) {
+  if (kernel.spillBytes != 0 && mayNeedSumsApart(kernel, most)) {
     other.ptx = withWideSumsApart(kernel.ptx);
     if (other.ptx != kernel.ptx && assembleOnce(other, options, &ignored) &&
         other.spillBytes < kernel.spillBytes)
       takeOther();
     other.warnings.clear();
   }
-  if (options.maxRegisters)
+  if (options.maxRegisters || hasAll)
     return true;
   if (kernel.spillBytes == 0) {
     if (hasMatrixInstructions(kernel.ptx))

@@ -360,6 +360,16 @@ def test_what_is_certain_to_spill_is_assembled_once(monkeypatch, tmp_path):
     assert count() == 1
 
 
+def test_what_is_likely_to_spill_has_all_registers_at_once(monkeypatch, tmp_path):
+    """A thread has 512 elements. ptxas gives some such kernels few registers."""
+    count = runs_of_ptxas(monkeypatch, tmp_path)
+    kernel = compiled(whole_row, tl.float32, tl.float32, BLOCK=16384, num_warps=1)
+    assert kernel.n_spills > 0 and ".minnctapersm 1" in kernel.asm["ptx"]
+    assert count() == 1
+    kernel = compiled(whole_row, tl.float32, tl.float32, BLOCK=8192, num_warps=1)
+    assert kernel.n_spills > 0 and ".minnctapersm" not in kernel.asm["ptx"]
+
+
 @blockscope.jit
 def one_product(x_ptr, y_ptr, out_ptr, N: tl.constexpr, K: tl.constexpr):
     n, k = tl.arange(0, N), tl.arange(0, K)
@@ -373,6 +383,15 @@ def test_what_cannot_be_launched_is_assembled_once(monkeypatch, tmp_path):
     count = runs_of_ptxas(monkeypatch, tmp_path)
     kernel = compiled(one_product, tl.float32, tl.float32, tl.float32, N=256, K=128)
     assert kernel.metadata.shared > 227 << 10 and kernel.n_spills > 0
+    assert count() == 1
+
+
+def test_few_sums_of_addresses_are_not_taken_apart(monkeypatch, tmp_path):
+    """Where it spills, some kernels are assembled again with products and sums of addresses
+    apart."""
+    count = runs_of_ptxas(monkeypatch, tmp_path)
+    kernel = compiled(one_product, tl.float32, tl.float32, tl.float32, N=64, K=128, num_warps=2)
+    assert kernel.n_spills > 0 and 0 < kernel.asm["ptx"].count("mad.wide") < 12
     assert count() == 1
 
 
@@ -475,6 +494,35 @@ def test_registers_far_below_the_demand_are_not_tried(monkeypatch, tmp_path):
     assert count() == 1
     compiled(scaled_rows, *(tl.bfloat16,) * 4, SIZE=4096, BLOCK=4096, num_warps=16)
     assert count() == 3
+
+
+def test_one_program_more_is_tried_and_no_further_ones(monkeypatch, tmp_path):
+    """Of the first kernel 12 programs run, of the second one 10. With 13 to 16, and with 11 and 12,
+    a thread has as many registers."""
+    count = runs_of_ptxas(monkeypatch, tmp_path)
+    kernel = compiled(scaled_rows, *(tl.bfloat16,) * 4, SIZE=2048, BLOCK=2048, num_warps=4)
+    assert kernel.n_regs == 40
+    assert count() == 2
+    kernel = compiled(whole_row, tl.float32, tl.float32, BLOCK=4096, num_warps=4)
+    assert kernel.n_regs == 48 and ".minnctapersm" not in kernel.asm["ptx"]
+    assert count() == 4
+
+
+@blockscope.jit
+def followed(x_ptr, next_ptr, out_ptr, size):
+    at, total = tl.program_id(0) * 128 + tl.arange(0, 128), tl.zeros((128,), tl.float32)
+    for _ in range(size):
+        at = tl.load(next_ptr + at)
+        total += tl.load(x_ptr + at)
+    tl.store(out_ptr + tl.program_id(0) * 128 + tl.arange(0, 128), total)
+
+
+def test_more_registers_are_not_tried_where_some_are_left(monkeypatch, tmp_path):
+    """Loads wait for each other, not for registers: with 32 of them all warps would run."""
+    count = runs_of_ptxas(monkeypatch, tmp_path)
+    kernel = compiled(followed, tl.float32, tl.int32, tl.float32, 1000, num_warps=4)
+    assert kernel.n_regs <= 30
+    assert count() == 1
 
 
 def test_spills_and_what_ptxas_runs_one_by_one():
