@@ -200,7 +200,8 @@ def use_blockscope(launches: Launches) -> None:
     def compile_only(
         run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any], warmup: bool
     ) -> Any:
-        options = {**kwargs, "arch": f"sm_{CAPABILITY}a"}
+        arch = os.environ.get("TRITON_OVERRIDE_ARCH") or f"sm_{CAPABILITY}a"  # Triton heeds it, too
+        options = {**kwargs, "arch": arch}
         return launches.compile(
             fn.__name__, lambda: run(fn, grid, args, options, warmup=True), ("plan", "ptx", "tlg")
         )

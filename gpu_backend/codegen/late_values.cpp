@@ -112,6 +112,7 @@ Held mostHeld(llvm::ArrayRef<llvm::Instruction *> order) {
 enum class Early : uint8_t {
   UsesOfNew, ///< what uses up a value that has just been made
   AllUses,   ///< also what uses up others at its place in the old order, and sums of many values
+  WhatCanBe, ///< all that can be computed of what is loaded
 };
 
 class Schedule {
@@ -209,6 +210,11 @@ private:
   /// Computes what uses `made`, or is computed of that, where it frees at least as many registers
   /// as it takes.
   void useUp(llvm::Instruction *made) {
+    if (early_ == Early::WhatCanBe) {
+      if (!mayMove(*made)) // addresses wait for their loads
+        computeUsers(made);
+      return;
+    }
     llvm::SmallVector<llvm::Instruction *> open{made};
     while (!open.empty()) {
       llvm::Instruction *value = open.pop_back_val();
@@ -232,6 +238,34 @@ private:
         }
       }
     }
+  }
+
+  /// Computes what uses `made`, or is computed of that, where all else that it needs is there.
+  void computeUsers(llvm::Instruction *made) {
+    llvm::SmallVector<llvm::Instruction *> open{made};
+    while (!open.empty()) {
+      llvm::SmallVector<llvm::User *> users(open.pop_back_val()->users());
+      for (llvm::User *user : users) {
+        llvm::Instruction *next = here(user);
+        if (!next || !mayMove(*next))
+          continue;
+        if (!emitted_.contains(next)) {
+          if (!hasAllOperands(*next))
+            continue;
+          append(next);
+        } else if (!isPart(*next)) { // parts are there with what they are of
+          continue;
+        }
+        open.push_back(next);
+      }
+    }
+  }
+
+  bool hasAllOperands(const llvm::Instruction &instruction) const {
+    return llvm::all_of(instruction.operands(), [&](const llvm::Use &operand) {
+      const llvm::Instruction *of = here(operand.get());
+      return !of || emitted_.contains(of);
+    });
   }
 
   void emitTree(llvm::ArrayRef<llvm::Instruction *> tree) {
@@ -402,6 +436,9 @@ constexpr size_t kLargest = 16384;
 /// Values of a block that are more than there are registers, and orders that hold fewer.
 constexpr int64_t kManyWords = 200;
 constexpr int64_t kManyMasks = 16;
+/// So many words that most of them are on the stack. Then what is loaded goes into sums as it comes
+/// if that halves them, though sums begin before what they are made of is used up.
+constexpr int64_t kFarTooManyWords = 512;
 
 bool isMuch(const Held &held) { return held.words >= kManyWords || held.masks >= kManyMasks; }
 
@@ -419,12 +456,15 @@ struct BestOrder {
   llvm::SmallVector<llvm::Instruction *> order; ///< empty: as it was
 
   void improve(llvm::BasicBlock &block) {
-    for (const Early early : {Early::UsesOfNew, Early::AllUses}) {
+    for (const Early early : {Early::UsesOfNew, Early::AllUses, Early::WhatCanBe}) {
       if (early == Early::AllUses && block.size() > kLargest)
+        continue;
+      if (early == Early::WhatCanBe && held.words < kFarTooManyWords)
         continue;
       Schedule schedule(block, early);
       const llvm::ArrayRef<llvm::Instruction *> made = schedule.run();
-      if (const Held then = mostHeld(made); isLess(then, held)) {
+      const Held then = mostHeld(made);
+      if (early == Early::WhatCanBe ? 2 * then.words <= held.words : isLess(then, held)) {
         held = then;
         order.assign(made.begin(), made.end());
       }

@@ -5,6 +5,7 @@
 // come first, as on the CPU. A result in fp16 is accumulated in fp32 and rounded once.
 #include "gpu_backend/lowering/families.h"
 #include "gpu_backend/lowering/mma_operands.h"
+#include "gpu_backend/lowering/mma_order.h"
 #include "gpu_backend/lowering/payload_products.h"
 #include "gpu_backend/lowering/scaled_mma.h"
 
@@ -131,6 +132,42 @@ void multiplyWidened(Lowering &lowering, const Instruction &instruction,
              widened(lowering, b.slice(half, 1), types.second), sums);
 }
 
+/// Registers of a dot's operands, and of floats that are made before it and used behind it.
+/// Integers are left out: most are indices, which are made anew, or the same in many elements.
+int64_t wordsBeside(Lowering &lowering, tlg::MmaOp op) {
+  llvm::DenseSet<const llvm::Value *> held;
+  int64_t bits = 0;
+  const auto count = [&](Value value) {
+    const auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (value == op.getAcc() || !type || !isa<FloatType>(type.getElementType()))
+      return;
+    for (const llvm::Value *reg : lowering.get(value))
+      if (!isa<llvm::Constant>(reg) && held.insert(reg).second)
+        bits += type.getElementTypeBitWidth();
+  };
+  const llvm::ArrayRef<llvm::Value *> sums = lowering.get(op.getAcc());
+  held.insert(sums.begin(), sums.end());
+  count(op.getA());
+  count(op.getB());
+  Operation *here = op;
+  for (; !isa<FunctionOpInterface>(here); here = here->getParentOp()) {
+    const auto isUsedBehind = [here](Value value) {
+      return llvm::any_of(value.getUsers(), [&](Operation *user) {
+        Operation *at = here->getBlock()->findAncestorOpInBlock(*user);
+        return at && !at->isBeforeInBlock(here) && user != here;
+      });
+    };
+    for (const Value argument : here->getBlock()->getArguments())
+      if (isUsedBehind(argument))
+        count(argument);
+    for (Operation &before : llvm::make_range(here->getBlock()->begin(), here->getIterator()))
+      for (const Value made : before.getResults())
+        if (isUsedBehind(made))
+          count(made);
+  }
+  return bits / 32;
+}
+
 LogicalResult lowerMma(Lowering &lowering, Operation *op) {
   auto mma = cast<tlg::MmaOp>(op);
   if (!mma.getScales().empty()) {
@@ -176,24 +213,53 @@ LogicalResult lowerMma(Lowering &lowering, Operation *op) {
   MmaOperand b(lowering, mma.getB(), format,
                mmaOperandB(shapeOfOperand(mma.getB()), bytes, split, depthOrderOf(mma)),
                8 * depth / 32);
-  for (const auto &[termA, termB] : format.termProducts())
-    for (int64_t batch = 0; batch < tiles.batch; ++batch)
+  const auto multiplyTile = [&](int64_t batch, int64_t i, int64_t j, int64_t step,
+                                const std::pair<int, int> &terms) {
+    const auto wordsA = a.words((batch * tiles.m + i) * tiles.k + step, terms.first);
+    const auto wordsB = b.words((batch * tiles.n + j) * tiles.k + step, terms.second);
+    const auto part =
+        llvm::MutableArrayRef(sums).slice(((batch * tiles.m + i) * tiles.n + j) * size, size);
+    if (payloads)
+      payloads->multiply(wordsA, wordsB, part);
+    else if (widens)
+      multiplyWidened(lowering, instruction,
+                      {elementOfOperand(mma.getA()), elementOfOperand(mma.getB())}, wordsA, wordsB,
+                      part);
+    else
+      multiply(lowering, instruction, wordsA, wordsB, part);
+  };
+  const auto multiplyGroup = [&](const MmaOrder &group, int64_t batch, int64_t row,
+                                 int64_t column) {
+    for (const auto &terms : format.termProducts())
       for (int64_t step = 0; step < tiles.k; ++step)
-        for (int64_t i = 0; i < tiles.m; ++i)
-          for (int64_t j = 0; j < tiles.n; ++j) {
-            const auto wordsA = a.words((batch * tiles.m + i) * tiles.k + step, termA);
-            const auto wordsB = b.words((batch * tiles.n + j) * tiles.k + step, termB);
-            const auto part = llvm::MutableArrayRef(sums).slice(
-                ((batch * tiles.m + i) * tiles.n + j) * size, size);
-            if (payloads)
-              payloads->multiply(wordsA, wordsB, part);
-            else if (widens)
-              multiplyWidened(lowering, instruction,
-                              {elementOfOperand(mma.getA()), elementOfOperand(mma.getB())}, wordsA,
-                              wordsB, part);
-            else
-              multiply(lowering, instruction, wordsA, wordsB, part);
-          }
+        for (int64_t tile = 0; tile < group.rows * group.columns; ++tile) {
+          const int64_t i = group.holdsA ? tile % group.rows : tile / group.columns;
+          const int64_t j = group.holdsA ? tile / group.rows : tile % group.columns;
+          multiplyTile(batch, row + i, column + j, step, terms);
+        }
+  };
+  MmaProducts products;
+  products.rows = tiles.m, products.columns = tiles.n, products.batches = tiles.batch;
+  products.steps = tiles.k * static_cast<int64_t>(format.termProducts().size());
+  products.sumWords = size * (bytes == 8 ? 2 : 1);
+  products.a = a.cost(widens);
+  products.b = b.cost(widens);
+  products.otherWords = wordsBeside(lowering, mma);
+  products.registers = lowering.target().registersPerThread(lowering.numWarps());
+  const MmaOrder order = mmaOrderOf(products);
+  for (int64_t batch = 0; batch < tiles.batch; ++batch)
+    for (int64_t i = 0; i < tiles.m; i += order.rows)
+      for (int64_t j = 0; j < tiles.n; j += order.columns) {
+        if (i + j != 0) {
+          // What is made again: without a barrier ptxas finds that the loads are the same.
+          builder.CreateIntrinsic(llvm::Intrinsic::nvvm_bar_warp_sync, {lowering.i32(-1)});
+          if (order.columns < tiles.n)
+            a.forget();
+          if (order.rows < tiles.m)
+            b.forget();
+        }
+        multiplyGroup(order, batch, i, j);
+      }
   if (isNarrow)
     for (llvm::Value *&sum : sums)
       sum = builder.CreateFPTrunc(sum, element);

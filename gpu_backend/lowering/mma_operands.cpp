@@ -130,6 +130,26 @@ llvm::ArrayRef<llvm::Value *> MmaOperand::words(int64_t tile, int term) {
   return fragments_[tile][term];
 }
 
+FragmentCost MmaOperand::cost(bool widens) const {
+  const int64_t terms = format_.termCount(), loaded = fragmentSize_ * format_.operandBytes / 4;
+  FragmentCost result;
+  result.words = loaded * terms * (widens ? 2 : 1);
+  if (!reader_)
+    return result;
+  constexpr int64_t kOfTerm = 3; // instructions for each element of a term behind the first
+  const int64_t converting = widens ? result.words : kOfTerm * fragmentSize_ * (terms - 1);
+  const int64_t fragments = reader_->registerCount() / fragmentSize_;
+  result.making = reader_->instructionCount() + fragments * converting;
+  return result;
+}
+
+void MmaOperand::forget() {
+  if (!reader_)
+    return;
+  reader_->forget();
+  fragments_.clear();
+}
+
 void MmaOperand::make(int64_t tile) {
   const int termCount = format_.termCount();
   llvm::SmallVector<llvm::SmallVector<llvm::Value *>, 3> terms(termCount);

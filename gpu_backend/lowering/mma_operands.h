@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/dot_precision.h"
+#include "gpu_backend/lowering/mma_order.h"
 #include "gpu_backend/lowering/shared_access.h"
 
 namespace blockscope::gpu {
@@ -53,6 +54,10 @@ public:
 
   /// The words of fragment `tile`, of one term of the split.
   llvm::ArrayRef<llvm::Value *> words(int64_t tile, int term = 0);
+  /// What fragments cost; with `widens` each word is multiplied as two.
+  FragmentCost cost(bool widens) const;
+  /// Has fragments made anew when they are asked for again, if they come from shared memory.
+  void forget();
 
 private:
   using Fragment = llvm::SmallVector<llvm::Value *, 4>;

@@ -140,6 +140,10 @@ llvm::Value *SharedReader::get(uint32_t reg) {
   return values_[reg];
 }
 
+int64_t SharedReader::instructionCount() const {
+  return static_cast<int64_t>(matrices_ ? matrices_->instructions.size() : vectors_.vectors.size());
+}
+
 void SharedReader::loadVector(const SharedVector &vector) {
   llvm::IRBuilder<> &builder = lowering_.builder();
   auto *type = llvm::FixedVectorType::get(lowering_.memoryType(elementType_),

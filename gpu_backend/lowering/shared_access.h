@@ -45,6 +45,11 @@ public:
   SharedReader(Lowering &lowering, llvm::Value *base, mlir::Type elementType,
                const SharedLayout &shared, const LinearLayout &layout);
   llvm::Value *get(uint32_t reg);
+  int64_t registerCount() const { return static_cast<int64_t>(values_.size()); }
+  /// How many instructions load all registers.
+  int64_t instructionCount() const;
+  /// Has registers loaded anew when they are asked for again.
+  void forget() { values_.assign(values_.size(), nullptr); }
 
 private:
   void loadMatrices(const MatrixInstruction &instruction);

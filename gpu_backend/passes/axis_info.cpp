@@ -541,9 +541,8 @@ AxisInfo AxisAnalysis::transfer(Operation *op) {
             size = dim.constancy;
         return select(same, x(1), x(2), type);
       })
-      .Case([&](tl::ReshapeOp reshaped) {
-        return reshaped.getAllowReorder() ? unknown(type)
-                                          : reshape(x(0), reshaped.getSource().getType(), type);
+      .Case([&](tl::ReshapeOp reshaped) { // elements that may be reordered are not
+        return reshape(x(0), reshaped.getSource().getType(), type);
       })
       .Case([&](tl::CatOp cat) {
         AxisInfo info = unknown(type);

@@ -5,6 +5,8 @@
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/layout/shuffle_plan.h"
 #include "gpu_backend/layout/transposing_layout.h"
+#include "gpu_backend/passes/clone_in_layout.h"
+#include "gpu_backend/passes/same_elements.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -430,9 +432,13 @@ void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value va
   Value buffer = tlg::AllocSharedOp::create(builder, location, bufferType, IntegerAttr());
   tl::BarrierOp::create(builder, location); // what was here before has been read
   Value stored = isOutside ? value : readTransposed(builder, value, layout, dim);
+  // What is computed in two layouts is stored from the other one, and computed once.
+  if (stored == value && value.hasOneUse() && value.getParentBlock() == dot->getBlock())
+    stored = sameInOtherLayout(value, dot);
   auto store = tlg::LocalStoreOp::create(builder, location, stored, buffer);
   // The operand in registers is made when those are free through which this one went.
-  if (stored != value && operand == 1 && isReadFromRegisters(dot, 0))
+  if (stored.getDefiningOp<tlg::LocalLoadOp>() && stored != value && operand == 1 &&
+      isReadFromRegisters(dot, 0))
     makeLate(dot->getOperand(0), dot, store);
   if (isOutside || isLast) {
     if (isa<tlg::WgmmaOp>(dot))
@@ -677,6 +683,7 @@ void stageOperands(func::FuncOp function) {
       stageLargeOperands(builder, dot);
     else
       stageBothOperands(builder, op);
+  eraseUnused(function); // what is stored in another layout
   function.walk([](LoopLikeOpInterface loop) { loadOneByOne(loop); });
 }
 

@@ -3,6 +3,7 @@
 
 #include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
+#include "gpu_backend/gpu_target.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/shuffle_plan.h"
 
@@ -85,6 +86,16 @@ bool hasLoadBetween(Operation *first, Operation *last) {
   return false;
 }
 
+/// Whether what is loaded between two ops takes far more registers than a thread has. Up to twice
+/// as many spill less where loads begin early.
+bool loadsMuchBetween(Operation *first, Operation *last) {
+  int64_t bits = 0;
+  for (Operation *op = first->getNextNode(); op != last; op = op->getNextNode())
+    if (isa<tl::LoadOp>(op) && tlg::hasLayout(op->getResult(0).getType()))
+      bits += heldBits(op->getResult(0));
+  return bits > int64_t{2} * 32 * GpuTarget::kThreadRegisters;
+}
+
 bool hasLoopBetween(Operation *first, Operation *last) {
   for (Operation *op = first->getNextNode(); op != last; op = op->getNextNode())
     if (isa<scf::ForOp, scf::WhileOp>(op))
@@ -118,13 +129,15 @@ void sinkConversions(func::FuncOp function) {
 
 void delayConversions(func::FuncOp function) {
   sink(function, [](tlg::ConvertLayoutOp conversion, Operation *op, Operation *use) {
-    if (sourceLivesOn(conversion))
-      return use;
-    Operation *place = beforeDot(op, use);
-    return heldBits(conversion.getSource()) < heldBits(op->getResult(0)) ||
-                   hasLoadBetween(op, place)
-               ? place
-               : nullptr;
+    const bool livesOn = sourceLivesOn(conversion);
+    Operation *place = livesOn ? use : beforeDot(op, use);
+    // Such loads would wait on the stack for what is converted; behind it, each is used as it
+    // comes.
+    if (loadsMuchBetween(op, place))
+      return static_cast<Operation *>(nullptr);
+    const bool pays = livesOn || heldBits(conversion.getSource()) < heldBits(op->getResult(0)) ||
+                      hasLoadBetween(op, place);
+    return pays ? place : nullptr;
   });
 }
 

@@ -95,6 +95,19 @@ def test_half_an_instruction_in_a_loop(dtype: Any, arch: str, machines: Any) -> 
 
 
 @BOTH_ARCHS
+@pytest.mark.parametrize(("dtype", "depth"), [(HALF, 64), (FP8, 128)])
+def test_sums_of_all_registers(dtype: Any, depth: int, arch: str, machines: Any) -> None:
+    """256 sums of a thread, in groups: the second one loads the operand that both have again."""
+    a, b = dots.rand((128, depth), dtype, "cpu"), dots.rand((128, depth), dtype, "cpu").T
+    dots.run_matmul(a, b, (128, 128, depth), 6e-6, 2, 2)
+    code = [i.parts for i in machines[0].code if i.parts[0] in ("mma", "ldmatrix", "bar")]
+    last = len(code) - 1 - [parts[0] for parts in reversed(code)].index("mma")
+    assert ["bar", "warp"] in [list(parts[:2]) for parts in code[:last]]
+    once = 3 * 128 * depth * dtype.itemsize // 1024  # half of A, and B, by 512 bytes
+    assert sum(parts[0] == "ldmatrix" for parts in code) > once
+
+
+@BOTH_ARCHS
 @pytest.mark.parametrize("size", [16, 64])
 @pytest.mark.parametrize("k", [0, 64, 192])
 def test_sums_in_fp16(k: int, size: int, arch: str, machines: Any) -> None:

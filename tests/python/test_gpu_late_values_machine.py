@@ -40,6 +40,35 @@ def test_a_long_sum_spills_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @triton.jit
+def weighted_rows(
+    w_ptr, x_ptr, out_ptr, rows, M: tl.constexpr, N: tl.constexpr, MASKED: tl.constexpr
+):
+    """Weights of a softmax, which all threads have to know before the rows are added up."""
+    m, n = tl.arange(0, M)[:, None], tl.arange(0, N)
+    w = tl.load(w_ptr + m, mask=m < M, other=0.0)
+    w = w - tl.max(w, 0)[:, None]
+    mask = (m < M) & (tl.program_id(0) * N + n < rows)[None, :] if MASKED else None
+    x = tl.load(x_ptr + m * N + n[None, :], mask=mask).to(tl.float32)
+    tl.store(out_ptr + n, tl.sum(w * x, 0))
+
+
+@pytest.mark.parametrize("is_masked", [False, True])
+def test_a_tile_far_larger_than_a_thread(is_masked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """1024 words of rows a thread, and 256 weights. With the rows loaded before the weights are
+    passed on, all of them waited on the stack; under masks they did so anyway."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    m, n = 1024, 64
+    rng = np.random.default_rng(5)
+    w = rng.integers(-3, 4, m).astype(np.float32)
+    x, out = rng.integers(-3, 4, (m, n)).astype(np.float16), np.zeros(n, np.float32)
+    values = [w, x, out, n]
+    compiled = weighted_rows.warmup(*values, m, n, is_masked, grid=(1,), arch="sm_90a", num_warps=1)
+    ptx_machine.run(compiled, values)
+    assert np.array_equal(out, (w - w.max()).astype(np.float64) @ x)
+    assert compiled.n_spills <= 100
+
+
+@triton.jit
 def in_place(x_ptr, old_ptr, N: tl.constexpr):
     """Loads, stores and loads again: each has to see what the ones before it did."""
     offsets = tl.arange(0, N)

@@ -597,3 +597,23 @@ func.func @turned_and_mirrored(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y
   tl.store %to, %v : tensor<32x32x!tl.ptr<f32>>, tensor<32x32xf32>
   return
 }
+
+// -----
+
+// Elements that may be reordered (`tl.view`) are not, so neighbours stay.
+// CHECK-LABEL: func.func @viewed(
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 4>
+// CHECK: tl.store {{.*}}tlg.vector = array<i32: 0, 4>
+func.func @viewed(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %first: i32 {tl.divisibility = 16 : i32}) {
+  %range = tl.range 0 to 64 : tensor<64xi32>
+  %row = tl.expand_dims %range axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %rows = tl.broadcast %row : tensor<1x64xi32> -> tensor<16x64xi32>
+  %viewed = tl.reshape %rows {allow_reorder} : tensor<16x64xi32> -> tensor<1024xi32>
+  %start = tl.splat %first : i32 -> tensor<1024xi32>
+  %offsets = arith.addi %viewed, %start : tensor<1024xi32>
+  %base = tl.splat %x : !tl.ptr<f32> -> tensor<1024x!tl.ptr<f32>>
+  %at = tl.addptr %base, %offsets : tensor<1024x!tl.ptr<f32>>, tensor<1024xi32>
+  %v = tl.load %at : tensor<1024x!tl.ptr<f32>> -> tensor<1024xf32>
+  tl.store %at, %v : tensor<1024x!tl.ptr<f32>>, tensor<1024xf32>
+  return
+}
