@@ -381,49 +381,77 @@ void countGroups(BlockState &state) {
   }
 }
 
-/// The registers that a thread is taken to need in `block`.
-int registersOf(Block *block) {
-  constexpr int kForAddresses = 32;
-  const LiveWords live(*block);
-  int most = 0;
-  for (Operation &op : *block)
-    most = std::max(most, live.before(&op));
-  return std::min(most + kForAddresses, GpuTarget::kThreadRegisters);
-}
-
 int64_t bytesOf(tlg::SharedType buffer) {
   return llvm::alignTo(tlg::sharedLayoutOf(buffer).sizeBytes(), 1024);
 }
 
-/// How many buffers the copies share: as many as there is room for, if no multiprocessor has too
-/// few CTAs for it; 0 where there is no room for one. `bytesBefore`: what the kernel would take
-/// with none of the block's copies.
-int buffersFor(llvm::ArrayRef<Copy> copies, int64_t bytesBefore, const GpuTarget &target) {
-  constexpr int64_t kScratchBytes = 8192;
-  constexpr int kManyWarps = 16; // of a multiprocessor: fewer hide less of what each waits for
-  Operation *op = copies.front().load;
-  const SharedPlaces places(op->getParentOfType<func::FuncOp>());
-  const int warps = static_cast<int>(op->getParentOfType<ModuleOp>()
-                                         ->getAttrOfType<IntegerAttr>(tlg::kNumWarpsAttribute)
-                                         .getInt());
-  const int registers = registersOf(op->getBlock());
-  const int64_t bytes = bytesOf(copies.front().buffer);
-  const auto ctas = [&](int64_t bytes) {
-    return target.ctasAtATime(warps, registers, bytes + kScratchBytes);
-  };
-  const auto used = [&](int buffers) { return places.sizeBytes() + buffers * bytes; };
-  const auto hasRoom = [&](int buffers, int64_t before) {
-    const int after = ctas(used(buffers));
-    return used(buffers) + kScratchBytes <= target.sharedBytes() &&
-           (after >= ctas(before) || after * warps >= kManyWarps);
-  };
-  if (!hasRoom(1, copies.front().tma ? used(1) : bytesBefore))
-    return 0;
-  int buffers = 1;
-  while (buffers < static_cast<int>(copies.size()) && hasRoom(buffers + 1, used(1)))
-    ++buffers;
-  return buffers;
-}
+using Group = std::vector<Copy>; ///< of buffers of one type
+
+/// What a multiprocessor has room for, while copies are added to a kernel.
+class Room {
+public:
+  Room(func::FuncOp function, const GpuTarget &target)
+      : function_(function), target_(target),
+        warps_(static_cast<int>(function->getParentOfType<ModuleOp>()
+                                    ->getAttrOfType<IntegerAttr>(tlg::kNumWarpsAttribute)
+                                    .getInt())) {}
+
+  /// Whether there is room for a buffer for each group of a block's copies by threads, which would
+  /// otherwise load through the largest of them in turn. One by one they would take the bytes of
+  /// both.
+  bool has(llvm::ArrayRef<const Group *> groups) const {
+    int64_t all = 0, most = 0;
+    for (const Group *group : groups) {
+      const int64_t bytes = bytesOf(group->front().buffer);
+      all += bytes;
+      most = std::max(most, bytes);
+    }
+    const int64_t used = SharedPlaces(function_).sizeBytes();
+    const int registers = registersOf(groups.front()->front().load->getBlock());
+    const int before = ctas(used + most, registers), after = ctas(used + all, registers);
+    return fits(used + all) && (4 * after >= 3 * before || after * warps_ >= kManyWarps);
+  }
+
+  /// How many buffers a group shares: as many as there is room for beside `reserved` bytes without
+  /// fewer CTAs, or with many warps; 0 where there is no room for one.
+  int buffersFor(const Group &group, int64_t reserved) const {
+    const int64_t used = SharedPlaces(function_).sizeBytes() + reserved;
+    const int64_t bytes = bytesOf(group.front().buffer);
+    const int registers = registersOf(group.front().load->getBlock());
+    const auto hasRoom = [&](int buffers) {
+      const int after = ctas(used + buffers * bytes, registers);
+      return fits(used + buffers * bytes) &&
+             (after >= ctas(used + bytes, registers) || after * warps_ >= kManyWarps);
+    };
+    int buffers = 0;
+    while (buffers < static_cast<int>(group.size()) && hasRoom(buffers + 1))
+      ++buffers;
+    return buffers;
+  }
+
+private:
+  static constexpr int64_t kScratchBytes = 8192;
+  static constexpr int kManyWarps = 16; ///< fewer hide less of what each waits for
+
+  /// The registers that a thread is taken to need in `block`.
+  static int registersOf(Block *block) {
+    constexpr int kForAddresses = 32;
+    const LiveWords live(*block);
+    int most = 0;
+    for (Operation &op : *block)
+      most = std::max(most, live.before(&op));
+    return std::min(most + kForAddresses, GpuTarget::kThreadRegisters);
+  }
+
+  bool fits(int64_t bytes) const { return bytes + kScratchBytes <= target_.sharedBytes(); }
+  int ctas(int64_t bytes, int registers) const {
+    return target_.ctasAtATime(warps_, registers, bytes + kScratchBytes);
+  }
+
+  func::FuncOp function_;
+  const GpuTarget &target_;
+  int warps_;
+};
 
 /// `load` as a copy, if it can be one.
 std::optional<Copy> copyOf(tl::LoadOp load, const GpuTarget &target) {
@@ -448,22 +476,38 @@ std::optional<Copy> copyOf(tl::LoadOp load, const GpuTarget &target) {
 } // namespace
 
 bool copyInLoops(func::FuncOp function, const GpuTarget &target) {
-  llvm::MapVector<std::tuple<Block *, Type, int>, std::vector<Copy>> groups;
-  llvm::DenseMap<Block *, int64_t> scratchBytes;
+  struct BlockGroups {
+    llvm::MapVector<Type, Group> byTma, byThreads;
+  };
+  llvm::MapVector<Block *, BlockGroups> blocks;
   function.walk([&](tl::LoadOp load) {
     if (std::optional<Copy> copy = copyOf(load, target)) {
-      int64_t &most = scratchBytes[load->getBlock()];
-      most = std::max(most, bytesOf(copy->buffer));
-      groups[{load->getBlock(), copy->buffer, copy->tma.has_value()}].push_back(std::move(*copy));
+      BlockGroups &groups = blocks[load->getBlock()];
+      (copy->tma ? groups.byTma : groups.byThreads)[copy->buffer].push_back(std::move(*copy));
     }
   });
-  const int64_t bytesBefore = groups.empty() ? 0 : SharedPlaces(function).sizeBytes();
+  const Room room(function, target);
   llvm::MapVector<Block *, BlockState> states;
-  for (auto &[key, copies] : groups) {
-    Block *block = std::get<0>(key);
+  for (auto &[block, groups] : blocks) {
     BlockState &state = states.try_emplace(block, block).first->second;
-    if (const int buffers = buffersFor(copies, bytesBefore + scratchBytes[block], target))
-      Copies(copies, buffers, state).run();
+    const auto copy = [&](const Group &group, int64_t reserved) {
+      if (const int buffers = room.buffersFor(group, reserved))
+        Copies(group, buffers, state).run();
+    };
+    for (auto &[type, group] : groups.byTma)
+      copy(group, 0);
+    llvm::SmallVector<const Group *> byThreads;
+    int64_t reserved = 0;
+    for (auto &[type, group] : groups.byThreads) {
+      byThreads.push_back(&group);
+      reserved += bytesOf(group.front().buffer);
+    }
+    if (byThreads.empty() || !room.has(byThreads))
+      continue;
+    for (const Group *group : byThreads) {
+      reserved -= bytesOf(group->front().buffer);
+      copy(*group, reserved);
+    }
   }
   bool any = false;
   for (auto &[block, state] : states) {
