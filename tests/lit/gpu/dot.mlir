@@ -5,7 +5,7 @@
 // RUN: blk-opt %s --tlg-pipeline=arch=sm_80 | FileCheck %s --check-prefixes=RING,RING80
 // RUN: blk-opt %s --tlg-pipeline=arch=sm_90a | FileCheck %s --check-prefixes=RING,RING90
 // RUN: blk-opt %s --tlg-pipeline='arch=sm_80 num-stages=1' | FileCheck %s --check-prefix=ONE
-// RUN: blk-opt %s --tlg-pipeline='arch=sm_90a num-stages=1' | FileCheck %s --check-prefix=BOTH
+// RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-assign-layouts{arch=sm_90a},cse,tlg-stage-operands,tlg-place-shared)' | FileCheck %s --check-prefix=BOTH
 // RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-pipeline{arch=sm_80},tlg-emit)' -o /dev/null | FileCheck %s --check-prefixes=PTX,PTX80
 // RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-pipeline{arch=sm_90a},tlg-emit)' -o /dev/null | FileCheck %s --check-prefixes=PTX,PTX90
 
@@ -49,9 +49,16 @@
 // RING: scf.yield
 // RING90: tlg.wgmma_wait 0
 
-// One stage is no ring: nothing is copied early.
-// ONE-NOT: tlg.async_copy
-// ONE: tlg.mma
+// One stage is no ring: nothing is copied before its iteration.
+// ONE: scf.for
+// ONE-NEXT: tl.barrier
+// ONE-NEXT: tlg.async_copy
+// ONE-NEXT: tlg.async_commit
+// ONE-NEXT: tlg.async_copy
+// ONE-NEXT: tlg.async_commit
+// ONE-NEXT: tlg.async_wait 0
+// ONE-NEXT: tl.barrier
+// ONE-NEXT: tlg.mma
 
 // Threads meet once behind both operands.
 // BOTH: scf.for

@@ -1,5 +1,5 @@
 // A block that dots take as it is and transposed is in shared memory once.
-// RUN: blk-opt %s --tlg-pipeline='arch=sm_90a num-stages=1' | FileCheck %s
+// RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-assign-layouts{arch=sm_90a},cse,tlg-stage-operands,tlg-place-shared)' | FileCheck %s
 
 // CHECK-LABEL: func.func @both_ways
 // CHECK: scf.for
