@@ -57,3 +57,28 @@ def mimo(file, device, b, h, p, d):
         return torch.einsum("brh,hrp->bhp", y, up_) * F.silu(z_), s, bx
 
     return lambda: file.mamba3_mimo_decode_fused_triton(x, bs, cs, *gates, down, up, z, state.clone(), before.clone()), want  # fmt: skip
+
+
+def _ranks(r):
+    def build(file, device, b, h, p, d):
+        x = tm.normal(b, h, p, device=device)
+        bs, cs = (tm.normal(b, r, h, d, device=device) for _ in range(2))
+        state, before = (tm.normal(b, h, d, device=device) for _ in range(2))
+        down, up = (tm.normal(h, r, p, device=device, scale=p**-0.5) for _ in range(2))
+        gates = _gates(device, b, h)
+
+        def want():
+            x_, b_, c_, s, p_, down_, up_, a, dt, trap, skip = (t.cpu().double() for t in (x, bs, cs, state, before, down, up, *gates))  # fmt: skip
+            ranks = torch.einsum("bhp,hrp->brh", x_, down_)
+            bx = (ranks[..., None] * b_).sum(1)
+            s = _next(s, bx, p_, a, dt, trap)
+            y = (c_ * s[:, None]).sum(-1) + skip * ranks
+            return torch.einsum("brh,hrp->bhp", y, up_), s, bx
+
+        return lambda: file.mamba3_mimo_decode_triton(x, bs, cs, *gates, down, up, state.clone(), before.clone()), want  # fmt: skip
+
+    return build
+
+
+for _r in (1, 2, 8):
+    repository.case(f"{FOLDER}mimo_decode.py", f"_mimo_decode_kernel_R{_r}", small=dict(b=2, h=3, p=8, d=24), production=dict(b=256, h=64, p=64, d=128), rtol=1e-4, atol=1e-4, name=f"ranks_{_r}")(_ranks(_r))  # fmt: skip
