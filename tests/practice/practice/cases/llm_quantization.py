@@ -39,7 +39,7 @@ for _mode in ("global", "rowwise", "groupwise"):
 @repository.case("kernels/global_quant.py", "_quant_global_int4_int32", small=dict(m=5, n=80), production=dict(m=8192, n=8192), share=1e-3)  # fmt: skip
 def pack(file, device, m, n):
     x = tm.normal(m, n, device=device)
-    scale = 8 / float(x.abs().max())
+    scale = 8 / 5.0
 
     def run():
         out = torch.empty(m, n // 8, dtype=torch.int32, device=device)
