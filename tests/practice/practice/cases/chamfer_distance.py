@@ -10,7 +10,7 @@ from practice.case import Repository
 repository = Repository("565353780/chamfer-distance", "4580de57535da5903b2803e7d1a00c3e84e4ba6a", packages={"chamfer_distance": "."})  # fmt: skip
 
 
-# The lock is given back with no barrier after the stores: one warp may do so before another's store.
+# It gives the lock back with no barrier after its stores: another warp may store later.
 @repository.case("chamfer_distance/Method/nm_dist.py", "nm_dist_kernel", small=dict(n=70, m=1100), production=dict(n=8192, m=8192), rtol=1e-4, atol=1e-6, finds="race-warp-order")  # fmt: skip
 def nearest(file, device, n, m):
     x, y = (tm.normal(k, 3, device=device) for k in (n, m))

@@ -1,4 +1,4 @@
-"""llm-quantization: products with int4 weights of one scale, of rows' or of groups', and packing."""
+"""llm-quantization: products with int4 weights, scaled as a whole, by rows or groups, and packing."""
 
 from __future__ import annotations
 
