@@ -1,4 +1,4 @@
-"""llm-quantization: products with int4 weights, scaled as a whole, by rows or groups, and packing."""
+"""llm-quantization: products with int4 weights, scaled in three ways, and packing of weights."""
 
 from __future__ import annotations
 
