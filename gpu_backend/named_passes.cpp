@@ -275,7 +275,7 @@ struct CopyByTmaPass : ModulePass<CopyByTmaPass> {
 
   llvm::StringRef getArgument() const final { return "tlg-copy-by-tma"; }
   llvm::StringRef getDescription() const final {
-    return "copy what is marked and not in a ring by TMA: stores, operands of dots";
+    return "copy what is not in a ring by TMA or cp.async: stores, operands of dots";
   }
 
   LogicalResult runOn(func::FuncOp function) {
@@ -284,7 +284,11 @@ struct CopyByTmaPass : ModulePass<CopyByTmaPass> {
     const std::optional<GpuTarget> target = targetOf(getOperation(), "");
     if (!target)
       return failure();
-    if (extraBuffers && copyInLoops(function, *target) && report)
+    const auto finish = [&](func::FuncOp kernel) {
+      copyByTma(kernel, *target);
+      stageOperands(kernel);
+    };
+    if (extraBuffers && copyInLoops(function, *target, finish) && report)
       report->hasExtraBuffers = true;
     copyByTma(function, *target);
     return success();

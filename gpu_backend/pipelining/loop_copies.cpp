@@ -381,77 +381,7 @@ void countGroups(BlockState &state) {
   }
 }
 
-int64_t bytesOf(tlg::SharedType buffer) {
-  return llvm::alignTo(tlg::sharedLayoutOf(buffer).sizeBytes(), 1024);
-}
-
-using Group = std::vector<Copy>; ///< of buffers of one type
-
-/// What a multiprocessor has room for, while copies are added to a kernel.
-class Room {
-public:
-  Room(func::FuncOp function, const GpuTarget &target)
-      : function_(function), target_(target),
-        warps_(static_cast<int>(function->getParentOfType<ModuleOp>()
-                                    ->getAttrOfType<IntegerAttr>(tlg::kNumWarpsAttribute)
-                                    .getInt())) {}
-
-  /// Whether there is room for a buffer for each group of a block's copies by threads, which would
-  /// otherwise load through the largest of them in turn. One by one they would take the bytes of
-  /// both.
-  bool has(llvm::ArrayRef<const Group *> groups) const {
-    int64_t all = 0, most = 0;
-    for (const Group *group : groups) {
-      const int64_t bytes = bytesOf(group->front().buffer);
-      all += bytes;
-      most = std::max(most, bytes);
-    }
-    const int64_t used = SharedPlaces(function_).sizeBytes();
-    const int registers = registersOf(groups.front()->front().load->getBlock());
-    const int before = ctas(used + most, registers), after = ctas(used + all, registers);
-    return fits(used + all) && (4 * after >= 3 * before || after * warps_ >= kManyWarps);
-  }
-
-  /// How many buffers a group shares: as many as there is room for beside `reserved` bytes without
-  /// fewer CTAs, or with many warps; 0 where there is no room for one.
-  int buffersFor(const Group &group, int64_t reserved) const {
-    const int64_t used = SharedPlaces(function_).sizeBytes() + reserved;
-    const int64_t bytes = bytesOf(group.front().buffer);
-    const int registers = registersOf(group.front().load->getBlock());
-    const auto hasRoom = [&](int buffers) {
-      const int after = ctas(used + buffers * bytes, registers);
-      return fits(used + buffers * bytes) &&
-             (after >= ctas(used + bytes, registers) || after * warps_ >= kManyWarps);
-    };
-    int buffers = 0;
-    while (buffers < static_cast<int>(group.size()) && hasRoom(buffers + 1))
-      ++buffers;
-    return buffers;
-  }
-
-private:
-  static constexpr int64_t kScratchBytes = 8192;
-  static constexpr int kManyWarps = 16; ///< fewer hide less of what each waits for
-
-  /// The registers that a thread is taken to need in `block`.
-  static int registersOf(Block *block) {
-    constexpr int kForAddresses = 32;
-    const LiveWords live(*block);
-    int most = 0;
-    for (Operation &op : *block)
-      most = std::max(most, live.before(&op));
-    return std::min(most + kForAddresses, GpuTarget::kThreadRegisters);
-  }
-
-  bool fits(int64_t bytes) const { return bytes + kScratchBytes <= target_.sharedBytes(); }
-  int ctas(int64_t bytes, int registers) const {
-    return target_.ctasAtATime(warps_, registers, bytes + kScratchBytes);
-  }
-
-  func::FuncOp function_;
-  const GpuTarget &target_;
-  int warps_;
-};
+int64_t bytesOf(tlg::SharedType buffer) { return tlg::sharedLayoutOf(buffer).sizeBytes(); }
 
 /// `load` as a copy, if it can be one.
 std::optional<Copy> copyOf(tl::LoadOp load, const GpuTarget &target) {
@@ -473,12 +403,13 @@ std::optional<Copy> copyOf(tl::LoadOp load, const GpuTarget &target) {
   return Copy{load, *copy.buffer, std::nullopt};
 }
 
-} // namespace
+using Group = std::vector<Copy>; ///< of buffers of one type
 
-bool copyInLoops(func::FuncOp function, const GpuTarget &target) {
-  struct BlockGroups {
-    llvm::MapVector<Type, Group> byTma, byThreads;
-  };
+struct BlockGroups {
+  llvm::MapVector<Type, Group> byTma, byThreads;
+};
+
+llvm::MapVector<Block *, BlockGroups> groupsOf(func::FuncOp function, const GpuTarget &target) {
   llvm::MapVector<Block *, BlockGroups> blocks;
   function.walk([&](tl::LoadOp load) {
     if (std::optional<Copy> copy = copyOf(load, target)) {
@@ -486,35 +417,86 @@ bool copyInLoops(func::FuncOp function, const GpuTarget &target) {
       (copy->tma ? groups.byTma : groups.byThreads)[copy->buffer].push_back(std::move(*copy));
     }
   });
-  const Room room(function, target);
-  llvm::MapVector<Block *, BlockState> states;
-  for (auto &[block, groups] : blocks) {
-    BlockState &state = states.try_emplace(block, block).first->second;
-    const auto copy = [&](const Group &group, int64_t reserved) {
-      if (const int buffers = room.buffersFor(group, reserved))
-        Copies(group, buffers, state).run();
-    };
-    for (auto &[type, group] : groups.byTma)
-      copy(group, 0);
-    llvm::SmallVector<const Group *> byThreads;
-    int64_t reserved = 0;
-    for (auto &[type, group] : groups.byThreads) {
-      byThreads.push_back(&group);
-      reserved += bytesOf(group.front().buffer);
-    }
-    if (byThreads.empty() || !room.has(byThreads))
-      continue;
-    for (const Group *group : byThreads) {
-      reserved -= bytesOf(group->front().buffer);
-      copy(*group, reserved);
-    }
-  }
-  bool any = false;
-  for (auto &[block, state] : states) {
+  return blocks;
+}
+
+/// Makes all copies, with so many buffers for those of one type, or as many as there are.
+void makeCopies(func::FuncOp function, const GpuTarget &target, int buffers) {
+  for (auto &[block, groups] : groupsOf(function, target)) {
+    BlockState state(block);
+    for (auto *types : {&groups.byTma, &groups.byThreads})
+      for (auto &[type, group] : *types)
+        Copies(group, std::min(buffers, static_cast<int>(group.size())), state).run();
     countGroups(state);
-    any |= !state.places.empty();
   }
-  return any;
+}
+
+/// What a kernel takes of shared memory, with the scratch of its conversions, where the bytes of
+/// other buffers do not serve for it.
+int64_t bytesOf(func::FuncOp function) {
+  constexpr int64_t kLeastScratch = 2048, kMostScratch = 32 * 1024;
+  const SharedPlaces places(function);
+  int64_t scratch = kLeastScratch;
+  function.walk([&](tlg::ConvertLayoutOp convert) {
+    const auto type = cast<RankedTensorType>(convert.getType());
+    const int64_t needed = std::min(type.getNumElements() * tlg::elementBytes(type), kMostScratch);
+    if (needed > places.freeBytes(convert))
+      scratch = std::max(scratch, needed);
+  });
+  return places.sizeBytes() + scratch;
+}
+
+/// The registers that a thread is taken to need in the blocks that have copies.
+int registersOf(const llvm::MapVector<Block *, BlockGroups> &blocks) {
+  constexpr int kForAddresses = 32;
+  int most = 0;
+  for (auto &[block, groups] : blocks) {
+    const LiveWords live(*block);
+    for (Operation &op : *block)
+      most = std::max(most, live.before(&op));
+  }
+  return std::min(most + kForAddresses, GpuTarget::kThreadRegisters);
+}
+
+} // namespace
+
+bool copyInLoops(func::FuncOp function, const GpuTarget &target,
+                 llvm::function_ref<void(func::FuncOp)> finish) {
+  constexpr int kMostBuffers = 4;
+  constexpr int kManyWarps = 16; // of a multiprocessor: fewer hide less of what each waits for
+  const llvm::MapVector<Block *, BlockGroups> blocks = groupsOf(function, target);
+  if (blocks.empty())
+    return false;
+  auto module = function->getParentOfType<ModuleOp>();
+  const int warps =
+      static_cast<int>(module->getAttrOfType<IntegerAttr>(tlg::kNumWarpsAttribute).getInt());
+  const int registers = registersOf(blocks);
+  size_t most = 0; // loads that share buffers
+  for (auto &[block, groups] : blocks)
+    for (const auto *types : {&groups.byTma, &groups.byThreads})
+      for (auto &[type, group] : *types)
+        most = std::max(most, group.size());
+  // What the kernel takes in the end, with so many buffers: 0, without copies.
+  const auto bytesWith = [&](int buffers) {
+    OwningOpRef<ModuleOp> trial = module.clone();
+    auto copied = cast<func::FuncOp>(trial->lookupSymbol(function.getName()));
+    if (buffers != 0)
+      makeCopies(copied, target, buffers);
+    finish(copied);
+    return bytesOf(copied);
+  };
+  const auto ctas = [&](int64_t bytes) { return target.ctasAtATime(warps, registers, bytes); };
+  const int before = ctas(bytesWith(0));
+  for (int buffers = std::min<int>(kMostBuffers, static_cast<int>(most)); buffers > 0; --buffers) {
+    const int64_t bytes = bytesWith(buffers);
+    const int after = ctas(bytes);
+    if (bytes > target.sharedBytes() ||
+        (after * warps < kManyWarps && (buffers > 1 ? after < before : 4 * after < 3 * before)))
+      continue;
+    makeCopies(function, target, buffers);
+    return true;
+  }
+  return false;
 }
 
 } // namespace blockscope::gpu
