@@ -191,10 +191,18 @@ void markReadOnlyLoads(func::FuncOp function) {
       requireDisjoint(function, *loaded, argument);
     return true;
   };
+  Arguments marked;
   function.walk([&](LoopLikeOpInterface loop) {
     for (tl::LoadOp load : fewLoads(loop))
       if (load.getCacheModifier().empty() && isOfReadOnly(load))
-        load->setAttr(kReadOnlyAttribute, UnitAttr::get(load.getContext()));
+        marked.insert(*argumentOf(load.getPointer()));
+  });
+  // All loads of such an argument: what a plain load has brought into the L1 cache is not found
+  // there by one of read-only memory.
+  function.walk([&](tl::LoadOp load) {
+    const std::optional<unsigned> loaded = argumentOf(load.getPointer());
+    if (loaded && marked.contains(*loaded) && load.getCacheModifier().empty())
+      load->setAttr(kReadOnlyAttribute, UnitAttr::get(load.getContext()));
   });
   function.walk<WalkOrder::PreOrder>(
       [&](Block *block) { LoadsBetweenStores(*block, isOfReadOnly).run(); });

@@ -42,6 +42,35 @@ SharedLayout sharedForDot(tl::LoadOp load, int dim) {
   return sharedForOperand(type, dim);
 }
 
+/// The dimension along K of a block that wgmma takes as tf32, which has to be contiguous in its
+/// buffer; nothing for others, or where it goes elsewhere as well.
+std::optional<int> depthDimOfTf32(Value value) {
+  std::optional<int> depth;
+  for (OpOperand &use : value.getUses()) {
+    std::optional<int> dim;
+    const int rank = static_cast<int>(cast<ShapedType>(value.getType()).getRank());
+    if (isa<tlg::ConvertLayoutOp>(use.getOwner()))
+      dim = depthDimOfTf32(use.getOwner()->getResult(0));
+    else if (auto dot = dyn_cast<tlg::WgmmaOp>(use.getOwner());
+             dot && dot.getOperandBytes() == 4 && use.getOperandNumber() < 2)
+      dim = rank - (use.getOperandNumber() == 0 ? 1 : 2);
+    if (!dim || (depth && *depth != *dim))
+      return std::nullopt;
+    depth = dim;
+  }
+  return depth;
+}
+
+/// The dimension along which a load's elements lie in their buffer: that of memory, but where few
+/// elements of a thread would have to be turned for a dot. Copies of 4 bytes do that on the way.
+int dimInBuffer(tl::LoadOp load, int dimInMemory) {
+  constexpr int kFewElements = 4;
+  const auto type = cast<RankedTensorType>(load.getType());
+  if (tlg::layoutOf(type).registerCount() > kFewElements)
+    return dimInMemory;
+  return depthDimOfTf32(load.getResult()).value_or(dimInMemory);
+}
+
 } // namespace
 
 AsyncCopy asyncCopyOf(tl::LoadOp load, bool withOther) {
@@ -56,7 +85,7 @@ AsyncCopy asyncCopyOf(tl::LoadOp load, bool withOther) {
   const ElementBits equal = equalBits(load, shape);
   const SharedLayout layout =
       feedsDotAsIs(load.getResult())
-          ? sharedForDot(load, vector[0])
+          ? sharedForDot(load, dimInBuffer(load, vector[0]))
           : sharedForRuns(sharedForOperand(RankedTensorType::get(shapeWithout(shape, equal),
                                                                  type.getElementType()),
                                            vector[0]),

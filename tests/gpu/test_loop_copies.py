@@ -234,3 +234,37 @@ def test_chain(count, device):
         first = x[i].double() @ w.double()
         check(x[i + 1], first, 1e-3)
         check(z[i], x[i + 1].double() @ w.double(), 1e-3)
+
+
+# -- turned on the way -----------------------------------------------------------------------------
+
+
+@triton.jit
+def narrow_kernel(
+    a_ptr, b_ptr, c_ptr, K, M: tl.constexpr, N: tl.constexpr, BK: tl.constexpr,
+    STAGES: tl.constexpr,
+):  # fmt: skip
+    """A product in tf32 with few columns, which lie side by side in memory."""
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, BK)
+    acc = tl.zeros((M, N), tl.float32)
+    for start in tl.range(0, K, BK, num_stages=STAGES):
+        along = start + k
+        a = tl.load(a_ptr + m[:, None] * K + along[None, :], (along < K)[None, :], 0.0)
+        b = tl.load(b_ptr + along[:, None] * N + n[None, :], (along < K)[:, None], 0.0)
+        acc = tl.dot(a, b, acc, input_precision="tf32")
+    tl.store(c_ptr + m[:, None] * N + n[None, :], acc)
+
+
+@pytest.mark.parametrize("stages", [2, 3])
+@pytest.mark.parametrize("n,step", [(16, 16), (16, 32), (64, 32)])
+@pytest.mark.parametrize("k", [16, 40, 130])
+def test_few_columns_in_tf32(k, n, step, stages, device):
+    run_few_columns(k, n, step, stages, device)
+
+
+def run_few_columns(k, n, step, stages, device):
+    a, b = rand((64, k), torch.float32, device), rand((k, n), torch.float32, device)
+    c = torch.full((64, n), 7.0, device=device)
+    kernel = narrow_kernel[(1,)](a, b, c, k, 64, n, step, stages, num_warps=4)
+    check(c, a.double() @ b.double(), 3e-3)
+    return kernel

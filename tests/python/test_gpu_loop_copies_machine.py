@@ -85,3 +85,13 @@ def test_rows(count: int, n: int, form: str, tile: Any, arch: str) -> None:
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_chain(count: int, arch: str) -> None:
     loops.test_chain(count, "cpu")
+
+
+@HOPPER
+@pytest.mark.parametrize("n,step", [(16, 16), (16, 32), (64, 32)])
+@pytest.mark.parametrize("k", [16, 40, 130])
+def test_few_columns_in_tf32(k: int, n: int, step: int, arch: str) -> None:
+    """Few elements are turned by copies of 4 bytes, others by threads."""
+    kernel = loops.run_few_columns(k, n, step, 3, "cpu")
+    _, _, loop = kernel.asm["ttgir"].partition("scf.for")
+    assert ("tlg.local_store" in loop) == (n == 64)

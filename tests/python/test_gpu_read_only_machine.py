@@ -61,6 +61,29 @@ def test_in_place_nothing_of_it_may_come_early(arch: str, kernels: Any) -> None:
 
 
 @triton.jit
+def normalised_kernel(x_ptr, out_ptr, columns, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * columns
+    squares = 0.0
+    for start in range(0, columns, BLOCK):
+        place = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row + place, mask=place < columns, other=0.0)
+        squares += tl.sum(x * x)
+    for start in range(0, columns, BLOCK):
+        place = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row + place, mask=place < columns)
+        tl.store(out_ptr + row + place, x / squares, mask=place < columns)
+
+
+@ARCHS
+def test_all_loads_of_an_argument_are_alike(arch: str, kernels: Any) -> None:
+    """What one loop loads the next one, which stores, finds in the L1 cache."""
+    x, out = torch.randn(3, 300), torch.zeros(3, 300)
+    normalised_kernel[(3,)](x, out, 300, BLOCK=128)
+    assert torch.allclose(out, x / (x * x).sum(1, keepdim=True), rtol=1e-5)
+    assert loads(kernels[0])[0] >= 2 and loads(kernels[0])[1] == 0
+
+
+@triton.jit
 def shifted_kernel(x_ptr, out_ptr, n, MODE: tl.constexpr, BLOCK: tl.constexpr):
     """In ways that show what is stored, or what others store."""
     for start in range(0, n, BLOCK):
