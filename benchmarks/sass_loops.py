@@ -119,6 +119,7 @@ def loops_of(sass: str) -> list[Loop]:
     labels: dict[str, int] = {}
     code: list[tuple[str, str]] = []  # opcode and line
     back: list[tuple[int, int]] = []
+    ends: list[int] = []  # of the kernel; an EXIT under a predicate is a way out of a loop too
     for line in sass.splitlines():
         if label := LABEL.match(line):
             labels[label.group(1)] = len(code)
@@ -128,10 +129,12 @@ def loops_of(sass: str) -> list[Loop]:
                 begin = labels.get(target.group(1))
                 if begin is not None and begin < len(code):
                     back.append((begin, len(code)))
+            if opcode == "EXIT" and not instruction.group(1):
+                ends.append(len(code))
             code.append((opcode, line))
     merged: dict[int, int] = {}
     for begin, end in back:
-        if any(opcode == "EXIT" for opcode, _ in code[begin:end]):
+        if any(begin <= at < end for at in ends):
             continue  # from code that lies behind the kernel's end, such as slow waits
         merged[begin] = max(end, merged.get(begin, 0))
     spans = [

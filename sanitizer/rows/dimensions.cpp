@@ -51,7 +51,52 @@ llvm::SmallVector<int64_t> multiplesOf(const AddressForm &form, llvm::ArrayRef<i
 struct Strided {
   size_t term;
   int64_t stride;
+  int64_t named;  ///< that of the dimension which it names, if it does
+  uint32_t start; ///< the step that counts the strides
 };
+
+/// `i * 4` or `i << 2`: the step of `i`, and 4. Nothing for a loop's own steps: `for n in range(0,
+/// rows, 16)` counts rows, whatever is multiplied onto it.
+std::optional<std::pair<uint32_t, int64_t>> constantProduct(const AddressForm &form,
+                                                            uint32_t step) {
+  using Kind = ScalarStep::Kind;
+  const ScalarStep &product = form.steps[step];
+  if (product.isFixed || (product.kind != Kind::Mul && product.kind != Kind::ShiftLeft))
+    return std::nullopt;
+  for (const unsigned side : {0U, 1U}) {
+    const uint32_t index = product.operands[side];
+    const ScalarStep &by = form.steps[product.operands[1 - side]];
+    if (by.kind != Kind::Constant || form.steps[index].kind == Kind::LoopCounter)
+      continue;
+    if (product.kind == Kind::Mul && by.value > 0)
+      return std::pair{index, by.value};
+    if (product.kind == Kind::ShiftLeft && side == 0 && by.value >= 0 && by.value < 32)
+      return std::pair{index, int64_t{1} << by.value};
+  }
+  return std::nullopt;
+}
+
+/// Of `i * 2 * 4 * T`, constants that look like sizes of blocks are in the index. They are of the
+/// stride where they make it a multiple of a coarser dimension's: a size of a block that comes to
+/// that is as good as one.
+Strided withAllFactors(const AddressForm &form, const Dimensions &dimensions, const Strided &term) {
+  const AddressForm::Term &part = form.terms[term.term];
+  if (!part.names || !part.isKnown || part.hasRange || term.stride < 0)
+    return term;
+  Strided whole = term;
+  while (const auto product = constantProduct(form, whole.start)) {
+    if (__builtin_mul_overflow(whole.stride, product->second, &whole.stride))
+      return term;
+    whole.start = product->first;
+  }
+  for (const Dimensions::Dimension &each : dimensions.dimensions)
+    if (each.stride > term.stride && each.stride % term.stride == 0 &&
+        whole.stride % each.stride == 0) {
+      whole.named = each.stride;
+      return whole;
+    }
+  return term;
+}
 
 } // namespace
 
@@ -69,9 +114,9 @@ llvm::SmallVector<NamedIndex, 4> namedIndices(const AddressForm &form, const Dim
                         form.steps[term.start].value == 0);
     if (isNothing)
       continue;
-    terms.push_back({t, stride});
+    terms.push_back(withAllFactors(form, dimensions, {t, stride, stride, term.start}));
     for (size_t d = 0; d < all.size(); ++d)
-      if (term.names && all[d].stride == stride)
+      if (term.names && all[d].stride == terms.back().named)
         isNamed[d] = true;
   }
   // A kernel that names the finest dimension alone goes through the tensor as one row.
@@ -107,13 +152,13 @@ llvm::SmallVector<NamedIndex, 4> namedIndices(const AddressForm &form, const Dim
       return {};
     NamedIndex &index = result[place[*target]];
     const int64_t factor = term.stride / all[*target].stride;
-    index.parts.push_back({term.term, factor});
+    index.parts.push_back({term.term, term.start, factor});
     const AddressForm::Term &part = form.terms[term.term];
     const bool isFirst = index.parts.size() == 1;
     index.multiple = std::gcd(isFirst ? 0 : index.multiple,
-                              part.hasRange || !part.isKnown ? 1 : factor * multiples[part.start]);
-    if (!part.names && part.isKnown && !part.hasRange && form.steps[part.start].isFixed)
-      index.added += factor * values[part.start];
+                              part.hasRange || !part.isKnown ? 1 : factor * multiples[term.start]);
+    if (!part.names && part.isKnown && !part.hasRange && form.steps[term.start].isFixed)
+      index.added += factor * values[term.start];
   }
   llvm::erase_if(result, [&](NamedIndex &index) {
     bool hasMoving = false;
@@ -121,7 +166,7 @@ llvm::SmallVector<NamedIndex, 4> namedIndices(const AddressForm &form, const Dim
       const AddressForm::Term &term = form.terms[part.term];
       if (!term.isKnown)
         return true;
-      hasMoving |= term.hasRange || !form.steps[term.start].isFixed;
+      hasMoving |= term.hasRange || !form.steps[part.start].isFixed;
     }
     index.isChecked = hasMoving;
     return index.size == 0;

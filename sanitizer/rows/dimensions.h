@@ -31,6 +31,7 @@ struct Dimensions {
 struct NamedIndex {
   struct Part {
     size_t term;    ///< of the form
+    uint32_t start; ///< the step that counts where all lane places are 0
     int64_t factor; ///< the term counts so many steps of this dimension
   };
   llvm::SmallVector<Part, 2> parts;

@@ -222,7 +222,7 @@ void RowsSanitizer::onAccess(const Access &access) {
     index.perLane.assign(access.blockShape.size(), 0);
     for (const NamedIndex::Part &part : named.parts) {
       const AddressForm::Term &term = form.terms[part.term];
-      index.start += part.factor * worker.values[term.start];
+      index.start += part.factor * worker.values[part.start];
       for (size_t d = 0; d < std::min(index.perLane.size(), term.perLane.size()); ++d)
         index.perLane[d] += part.factor * term.perLane[d];
     }
