@@ -91,7 +91,8 @@ def test_two_dots_read_one_buffer() -> None:
 
 @triton.jit
 def one_warp_attention(q_ptr, k_ptr, v_ptr, out_ptr, keys, SIZE: tl.constexpr, D: tl.constexpr):
-    """16 rows and one warp, which holds all of a block of keys and all of their values."""
+    """16 rows and one warp, which holds all of a block of keys and all of their values: copies would
+    put zeros behind them."""
     rows, at, d = tl.arange(0, 16)[:, None], tl.arange(0, SIZE), tl.arange(0, D)
     q = tl.load(q_ptr + rows * D + d[None, :])
     most = tl.full((16,), -1e30, tl.float32)
@@ -99,8 +100,8 @@ def one_warp_attention(q_ptr, k_ptr, v_ptr, out_ptr, keys, SIZE: tl.constexpr, D
     acc = tl.zeros((16, D), tl.float32)
     for start in range(0, keys, SIZE):
         key = start + at
-        k = tl.load(k_ptr + key[None, :] * D + d[:, None], mask=key[None, :] < keys, other=0.0)
-        v = tl.load(v_ptr + key[:, None] * D + d[None, :], mask=key[:, None] < keys, other=0.0)
+        k = tl.load(k_ptr + key[None, :] * D + d[:, None], mask=key[None, :] < keys, other=1.0)
+        v = tl.load(v_ptr + key[:, None] * D + d[None, :], mask=key[:, None] < keys, other=1.0)
         scores = tl.where(key[None, :] < keys, tl.dot(q, k) * 0.125, -1e30)
         larger = tl.maximum(most, tl.max(scores, 1))
         p = tl.exp(scores - larger[:, None])

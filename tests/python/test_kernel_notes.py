@@ -435,7 +435,7 @@ def attention_in_integers(
     for start in range(0, length, N):
         at = start + n
         row = (tl.load(table + at // page, at < length, 0) * page + at % page) * heads * D
-        y = tl.load(k + row[None, :] + d[:, None], at[None, :] < length, 0)
+        y = tl.load(k + row[None, :] + d[:, None], at[None, :] < length, 1)
         s = tl.where(at[None, :] <= m[:, None], tl.dot(x, y) * 0.5, -float("inf"))
         top = tl.maximum(top, tl.max(s, 1))
     total = tl.zeros((M,), tl.int64)
@@ -443,8 +443,8 @@ def attention_in_integers(
     for start in range(0, length, N):
         at = start + n
         row = (tl.load(table + at // page, at < length, 0) * page + at % page) * heads * D
-        y = tl.load(k + row[None, :] + d[:, None], at[None, :] < length, 0)
-        z = tl.load(v + row[:, None] + d[None, :], at[:, None] < length, 0)
+        y = tl.load(k + row[None, :] + d[:, None], at[None, :] < length, 1)
+        z = tl.load(v + row[:, None] + d[None, :], at[:, None] < length, 1)
         s = tl.where(at[None, :] <= m[:, None], tl.dot(x, y) * 0.5, -float("inf"))
         w = tl.exp2(s - top[:, None])
         total += tl.sum((w * 65536).to(tl.int64), 1)
