@@ -156,7 +156,8 @@ Body bodySince(const llvm::BasicBlock *header) {
 /// each iteration would wait for its own; LLVM does so up to 300 instructions.
 std::optional<uint32_t> wishedUnrolling(Operation *loop, const llvm::BasicBlock *header) {
   constexpr int64_t kLong = 16;
-  constexpr uint32_t kTogether = 4, kLoads = 8, kMostLoads = 16, kMostInstructions = 1024;
+  constexpr uint32_t kTogether = 4, kLoads = 8, kMostLoads = 16, kMostInstructions = 1024,
+                     kMostUnrolled = 512;
   auto counted = dyn_cast<scf::ForOp>(loop);
   const std::optional<llvm::APInt> count = counted ? counted.getStaticTripCount() : std::nullopt;
   if (!count)
@@ -177,9 +178,10 @@ std::optional<uint32_t> wishedUnrolling(Operation *loop, const llvm::BasicBlock 
                                     .wasInterrupted();
   if (hasReadOnlyLoads)
     return kTogether;
-  return body.loads != 0 && body.loads < kLoads
-             ? std::optional(llvm::bit_floor(kLoads / body.loads))
-             : std::nullopt;
+  if (body.loads < kLoads)
+    return body.loads != 0 ? std::optional(llvm::bit_floor(kLoads / body.loads)) : std::nullopt;
+  // ptxas unrolls none of so many loads; what each adds to its address is then added once.
+  return body.instructions * kTogether <= kMostUnrolled ? std::optional(kTogether) : std::nullopt;
 }
 
 /// Goes back to the header of `loop`, with the loop's wishes as LLVM's metadata.

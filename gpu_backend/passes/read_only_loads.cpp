@@ -75,33 +75,34 @@ bool isStepOfTime(LoopLikeOpInterface loop) {
   return false;
 }
 
+/// Registers of a thread that a load fills.
+int64_t wordsOf(tl::LoadOp load) {
+  const Type type = load.getType();
+  const int64_t count = tlg::hasLayout(type) ? tlg::layoutOf(type).registerCount() : 1;
+  return std::max<int64_t>(1, count * tlg::elementBytes(type) / 4);
+}
+
 /// The loads of an innermost loop that stores; none where they are many: ptxas may as well put off
 /// to their uses what it may move freely, and in a long body it does, for the sake of registers.
 /// None of steps of time either, which are far from one another in memory: loads of many of them at
 /// once were slower than those of one.
 llvm::SmallVector<tl::LoadOp> fewLoads(LoopLikeOpInterface loop) {
-  constexpr int64_t kFew = 4; // instructions
+  constexpr int64_t kFew = 4, kFewWords = 8; // instructions, and registers that they fill
   llvm::SmallVector<tl::LoadOp> loads;
   bool stores = false, isInnermost = true;
-  int64_t count = 0;
+  int64_t count = 0, words = 0;
   loop->walk([&](Operation *op) {
     isInnermost &= op == loop || !isa<LoopLikeOpInterface>(op);
     stores |= isa<tl::StoreOp>(op);
     if (auto load = dyn_cast<tl::LoadOp>(op)) {
       loads.push_back(load);
       count += instructionsOf(load);
+      words += wordsOf(load);
     }
   });
-  if (!stores || !isInnermost || count > kFew || isStepOfTime(loop))
+  if (!stores || !isInnermost || (count > kFew && words > kFewWords) || isStepOfTime(loop))
     loads.clear();
   return loads;
-}
-
-/// Registers of a thread that a load fills.
-int64_t wordsOf(tl::LoadOp load) {
-  const Type type = load.getType();
-  const int64_t count = tlg::hasLayout(type) ? tlg::layoutOf(type).registerCount() : 1;
-  return std::max<int64_t>(1, count * tlg::elementBytes(type) / 4);
 }
 
 /// Begins loads of a block, each with a store before it, together: as many as fill a few registers.

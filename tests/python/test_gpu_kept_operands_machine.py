@@ -91,8 +91,8 @@ def test_two_dots_read_one_buffer() -> None:
 
 @triton.jit
 def one_warp_attention(q_ptr, k_ptr, v_ptr, out_ptr, keys, SIZE: tl.constexpr, D: tl.constexpr):
-    """16 rows and one warp, which holds all of a block of keys and all of their values: copies would
-    put zeros behind them."""
+    """16 rows and one warp, which holds all of a block of keys and all of their values. Copies to
+    shared memory would put zeros behind them."""
     rows, at, d = tl.arange(0, 16)[:, None], tl.arange(0, SIZE), tl.arange(0, D)
     q = tl.load(q_ptr + rows * D + d[None, :])
     most = tl.full((16,), -1e30, tl.float32)

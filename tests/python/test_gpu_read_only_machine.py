@@ -84,6 +84,47 @@ def test_all_loads_of_an_argument_are_alike(arch: str, kernels: Any) -> None:
 
 
 @triton.jit
+def gated_kernel(x_ptr, gate_ptr, out_ptr, P: tl.constexpr):
+    """Five numbers in each of many short iterations, one of which is stored."""
+    row = tl.program_id(0)
+    for p in range(P):
+        total = tl.load(x_ptr + row * 4 * P + p) + 2 * tl.load(x_ptr + row * 4 * P + P + p)
+        total += 3 * tl.load(x_ptr + row * 4 * P + 2 * P + p)
+        total += 4 * tl.load(x_ptr + row * 4 * P + 3 * P + p)
+        tl.store(out_ptr + row * P + p, total * tl.load(gate_ptr + row * P + p))
+
+
+@ARCHS
+def test_few_numbers_of_iterations_are_loaded_together(arch: str, kernels: Any) -> None:
+    x, gate, out = torch.randn(3, 4, 40), torch.randn(3, 40), torch.zeros(3, 40)
+    gated_kernel[(3,)](x, gate, out, P=40)
+    want = (x * torch.arange(1.0, 5)[:, None]).sum(1) * gate
+    assert torch.allclose(out, want, rtol=1e-5, atol=1e-5)
+    assert loads(kernels[0]) == (4 * 5, 0)
+
+
+@triton.jit
+def nine_loads_kernel(x_ptr, out_ptr, P: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for p in range(P):
+        for part in tl.static_range(9):
+            total += tl.load(x_ptr + (part * P + p) * BLOCK + at) * (part + 1)
+    tl.store(out_ptr + at, total)
+
+
+@ARCHS
+@pytest.mark.parametrize("count", [16, 18, 41])
+def test_iterations_of_many_loads_are_unrolled(count: int, arch: str, kernels: Any) -> None:
+    """Addresses of four iterations are then constants apart."""
+    x, out = torch.randn(9, count, 32), torch.zeros(32)
+    nine_loads_kernel[(1,)](x, out, P=count, BLOCK=32)
+    want = (x.double() * torch.arange(1, 10)[:, None, None]).sum((0, 1))
+    assert torch.allclose(out.double(), want, rtol=1e-4, atol=1e-3)
+    assert sum(loads(kernels[0])) == 4 * 9
+
+
+@triton.jit
 def shifted_kernel(x_ptr, out_ptr, n, MODE: tl.constexpr, BLOCK: tl.constexpr):
     """In ways that show what is stored, or what others store."""
     for start in range(0, n, BLOCK):
