@@ -39,6 +39,8 @@ constexpr llvm::StringLiteral kArchHelp = "the GPU architecture; empty: the modu
 constexpr llvm::StringLiteral kWarpsHelp = "warps of a program; 0: the module's";
 constexpr llvm::StringLiteral kStagesHelp = "stages of a loop's ring; 0: the module's";
 constexpr llvm::StringLiteral kExtraHelp = "rings may have a buffer more than stages";
+constexpr llvm::StringLiteral kCopiesHelp =
+    "loads of loops without a ring may be copies, which take more shared memory";
 constexpr llvm::StringLiteral kRingHelp = "the most bytes of shared memory for the rings of a loop";
 constexpr llvm::StringLiteral kPlanHelp = "print the plan of the loops to stdout";
 
@@ -294,7 +296,7 @@ struct CopyByTmaPass : ModulePass<CopyByTmaPass> {
     return success();
   }
 
-  Option<bool> extraBuffers{*this, "extra-buffers", llvm::cl::desc(kExtraHelp),
+  Option<bool> extraBuffers{*this, "extra-buffers", llvm::cl::desc(kCopiesHelp),
                             llvm::cl::init(true)};
   PipelineReport *report = nullptr; ///< of the caller, or null
 };

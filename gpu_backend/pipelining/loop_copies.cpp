@@ -3,6 +3,7 @@
 // both. Those by threads (cp.async) wait for their groups at a barrier before the first use.
 #include "gpu_backend/pipelining/loop_copies.h"
 
+#include "gpu_backend/passes/disjoint_arguments.h"
 #include "gpu_backend/passes/live_words.h"
 #include "gpu_backend/passes/place_shared.h"
 #include "gpu_backend/passes/shared_operands.h"
@@ -46,25 +47,29 @@ bool isOnlyForDots(Value value, Block *block) {
   });
 }
 
-/// Whether `op` or something in it is one of those.
-template <typename... Ops> bool has(Operation *op) {
+/// Whether `op` or something in it is such an op.
+bool has(Operation *op, llvm::function_ref<bool(Operation *)> isSuch) {
   return op
-      ->walk([](Operation *inner) {
-        return isa<Ops...>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+      ->walk([&](Operation *inner) {
+        return isSuch(inner) ? WalkResult::interrupt() : WalkResult::advance();
       })
       .wasInterrupted();
 }
 
-/// Whether `op` or something in it may write to global memory, or tell of what others have written.
+template <typename Op> bool has(Operation *op) {
+  return has(op, [](Operation *inner) { return isa<Op>(inner); });
+}
+
+/// Whether `op` or something in it may write to global memory, or tell of what others have written,
+/// as loads that are volatile do.
 bool mayOrderMemory(Operation *op) {
-  return op
-      ->walk([](Operation *inner) {
-        return isa<tl::StoreOp, tl::BarrierOp, tl::GdcWaitOp, tlg::TmaStoreOp>(inner) ||
-                       tl::isAtomic(inner)
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
+  return has(op, [](Operation *inner) {
+    if (auto load = dyn_cast<tl::LoadOp>(inner))
+      return load.getIsVolatile();
+    if (isa<tlg::TLGDialect>(inner->getDialect()))
+      return isa<tlg::TmaStoreOp>(inner);
+    return ordersMemory(inner) && !inner->hasTrait<OpTrait::IsTerminator>();
+  });
 }
 
 /// The op that `op` is in, or is, in the function's own block.
@@ -376,8 +381,8 @@ void countGroups(BlockState &state) {
       if (isa<tlg::AsyncCommitOp>(op))
         ++pending;
       else if (op->getNumRegions() != 0 && has<tlg::AsyncCommitOp>(op))
-        break; // nobody knows how many: all are waited for
-    wait.op.setPending(isa<tlg::AsyncCommitOp>(wait.commit) ? pending : 0);
+        break; // nobody knows how many more: with fewer, it waits for some of them, too
+    wait.op.setPending(pending);
   }
 }
 

@@ -236,6 +236,40 @@ def test_chain(count, device):
         check(z[i], x[i + 1].double() @ w.double(), 1e-3)
 
 
+@triton.jit
+def told_kernel(flag_ptr, x_ptr, out_ptr, count, S: tl.constexpr, FORM: tl.constexpr):
+    """What each iteration loads may be read only when another program has told of it."""
+    offsets = tl.arange(0, S)[:, None] * S + tl.arange(0, S)[None, :]
+    acc = tl.zeros((S, S), tl.float32)
+    for i in tl.range(0, count, num_stages=1):
+        if FORM == "volatile":
+            while tl.load(flag_ptr, volatile=True) < 1:
+                pass
+        else:
+            tl.inline_asm_elementwise(
+                "ld.acquire.gpu.global.b32 $0, [$1];", "=r,l", [flag_ptr], tl.int32,
+                is_pure=False, pack=1,
+            )  # fmt: skip
+        x = tl.load(x_ptr + i * S * S + offsets)
+        acc = tl.dot(x, x, acc)
+    tl.store(out_ptr + offsets, acc)
+
+
+def run_told(form, count, device):
+    size = 64
+    x, out = rand((max(count, 1), size, size), HALF, device), torch.empty(size, size, device=device)
+    flag = torch.ones(1, dtype=torch.int32, device=device)
+    kernel = told_kernel[(1,)](flag, x, out, count, size, form, num_warps=4)
+    check(out, (x[:count].double() @ x[:count].double()).sum(0), 1e-3)
+    return kernel
+
+
+@pytest.mark.parametrize("form", ["volatile", "assembly"])
+@pytest.mark.parametrize("count", [0, 4])
+def test_told(count, form, device):
+    run_told(form, count, device)
+
+
 # -- turned on the way -----------------------------------------------------------------------------
 
 

@@ -87,6 +87,17 @@ def test_chain(count: int, arch: str) -> None:
     loops.test_chain(count, "cpu")
 
 
+@ARCHS
+@pytest.mark.parametrize("form", ["volatile", "assembly"])
+@pytest.mark.parametrize("count", [0, 3])
+def test_copies_stay_behind_what_tells_of_them(count: int, form: str, arch: str) -> None:
+    kernel = loops.run_told(form, count, "cpu")
+    before, _, loop = kernel.asm["ttgir"].partition("scf.for")
+    assert "tlg.async_copy" not in before
+    told = "is_volatile = true" if form == "volatile" else "tl.inline_asm"
+    assert 0 < loop.index(told) < loop.index("tlg.async_copy")
+
+
 @HOPPER
 @pytest.mark.parametrize("n,step", [(16, 16), (16, 32), (64, 32)])
 @pytest.mark.parametrize("k", [16, 40, 130])
