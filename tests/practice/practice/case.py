@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,13 @@ from typing import Any
 import torch
 
 Build = Callable[..., tuple[Callable[[], Any], Callable[[], Any]]]
+
+
+#: For files with tests beside their kernels: stands in for pytest only where there is none, since
+#: the mode ptx uses it.
+PYTEST: Mapping[str, Mapping[str, Any]] = (
+    {} if importlib.util.find_spec("pytest") else {"pytest": {}}
+)
 
 
 @dataclass(frozen=True)

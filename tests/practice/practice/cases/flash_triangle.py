@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from practice import torch_math as tm
-from practice.case import Repository
+from practice.case import PYTEST, Repository
 
-repository = Repository("BryanZWu/flash-triangle-attention", "f90d79b2205fcbe25723c0fe7896af61934f863d", stand_ins={"pytest": {}})  # fmt: skip
+repository = Repository("BryanZWu/flash-triangle-attention", "f90d79b2205fcbe25723c0fe7896af61934f863d", stand_ins=PYTEST)  # fmt: skip
 
 
 def _inputs(device, h, n, d):

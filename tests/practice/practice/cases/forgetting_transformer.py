@@ -3,12 +3,10 @@ decayed, and a shift of tokens, with gradients."""
 
 from __future__ import annotations
 
-import importlib.util
-
 import torch
 
 from practice import torch_math as tm
-from practice.case import Repository
+from practice.case import PYTEST, Repository
 
 
 def _rearrange(x, pattern, **_):
@@ -19,10 +17,7 @@ def _rearrange(x, pattern, **_):
 
 repository = Repository(
     "zhixuan-lin/forgetting-transformer", "883f260c636e87971339749b0d8310004794a5cc", packages={"forgetting_transformer": "src"},
-    stand_ins={
-        "einops": {"rearrange": _rearrange},
-        **({} if importlib.util.find_spec("pytest") else {"pytest": {}}),
-    },
+    stand_ins={"einops": {"rearrange": _rearrange}, **PYTEST},
 )  # fmt: skip
 F16 = torch.float16
 

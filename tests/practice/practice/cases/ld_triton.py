@@ -6,13 +6,13 @@ import torch
 import torch.nn.functional as F
 
 from practice import torch_math as tm
-from practice.case import Repository
+from practice.case import PYTEST, Repository
 
 repository = Repository(
     "l1351868270/ld_triton",
     "fc3796283e7c9dfe1c0112387846cfdc4eb71809",
     packages={"ld_triton": "."},
-    stand_ins={"pytest": {}},
+    stand_ins=PYTEST,
 )
 SMALL, LARGE = dict(rows=7, n=75), dict(rows=2048, n=4000)
 

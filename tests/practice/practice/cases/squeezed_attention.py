@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import torch
 
 from practice import torch_math as tm
-from practice.case import Repository
+from practice.case import PYTEST, Repository
 
-# The file of the kernels imports it.
-TESTS = {} if importlib.util.find_spec("pytest") else {"pytest": {}}
-repository = Repository("SqueezeAILab/SqueezedAttention", "4a50c64eca2f20232a4e998d754d030ce3a7f6e6", stand_ins=TESTS)  # fmt: skip
+repository = Repository("SqueezeAILab/SqueezedAttention", "4a50c64eca2f20232a4e998d754d030ce3a7f6e6", stand_ins=PYTEST)  # fmt: skip
 FILE = "squeezedattention/kernels.py"
 F16, BLOCK = torch.float16, 64
 
