@@ -176,10 +176,11 @@ std::optional<uint32_t> wishedUnrolling(Operation *loop, const llvm::BasicBlock 
                                                  : WalkResult::advance();
                                     })
                                     .wasInterrupted();
-  if (hasReadOnlyLoads)
-    return kTogether;
-  if (body.loads < kLoads)
-    return body.loads != 0 ? std::optional(llvm::bit_floor(kLoads / body.loads)) : std::nullopt;
+  const uint32_t together = hasReadOnlyLoads ? kTogether : 0;
+  if (body.loads != 0 && body.loads < kLoads)
+    return std::max(together, llvm::bit_floor(kLoads / body.loads));
+  if (body.loads == 0 || together != 0)
+    return together != 0 ? std::optional(together) : std::nullopt;
   // ptxas unrolls none of so many loads; what each adds to its address is then added once.
   return body.instructions * kTogether <= kMostUnrolled ? std::optional(kTogether) : std::nullopt;
 }

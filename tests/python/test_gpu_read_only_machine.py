@@ -125,6 +125,29 @@ def test_iterations_of_many_loads_are_unrolled(count: int, arch: str, kernels: A
 
 
 @triton.jit
+def share_of_row_kernel(x_ptr, out_ptr, P: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), tl.float32)
+    for p in range(P):
+        total += tl.load(x_ptr + p * BLOCK + at)
+    whole = tl.sum(total)
+    for p in range(P):
+        tl.store(out_ptr + p * BLOCK + at, tl.load(x_ptr + p * BLOCK + at) / whole)
+
+
+@ARCHS
+@pytest.mark.parametrize("count", [16, 41])
+def test_loops_that_only_load_keep_eight_loads_together(
+    count: int, arch: str, kernels: Any
+) -> None:
+    """Also where another loop, which stores, made the loads of the argument read-only ones."""
+    x, out = torch.rand(count, 32), torch.zeros(count, 32)
+    share_of_row_kernel[(1,)](x, out, P=count, BLOCK=32)
+    assert torch.allclose(out.double(), x.double() / x.double().sum(), rtol=1e-5, atol=0)
+    assert loads(kernels[0]) == (8 + 4, 0)
+
+
+@triton.jit
 def shifted_kernel(x_ptr, out_ptr, n, MODE: tl.constexpr, BLOCK: tl.constexpr):
     """In ways that show what is stored, or what others store."""
     for start in range(0, n, BLOCK):
