@@ -9,8 +9,6 @@ void CpAsyncRing::endCopies(Value, const Existence &) {
 
 void CpAsyncRing::waitForSlot(Value, Value) {
   tlg::AsyncWaitOp::create(rewriter(), location(), ahead() - 1);
-  if (hasWgmma()) // which reads what threads wrote
-    tlg::FenceAsyncOp::create(rewriter(), location());
   tl::BarrierOp::create(rewriter(), location());
 }
 

@@ -23,8 +23,6 @@ void IndependentRing::endCopies(Value slot, const Existence &exists) {
 
 void IndependentRing::waitForSlot(Value slot, Value parity) {
   tlg::MbarrierWaitOp::create(rewriter(), location(), mbarrierOf(filled_, slot), parity);
-  if (byThreads())
-    tlg::FenceAsyncOp::create(rewriter(), location());
 }
 
 void IndependentRing::placeCopies() {

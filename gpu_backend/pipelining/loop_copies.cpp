@@ -207,7 +207,7 @@ private:
       replaceLoad(rewriter_, load, buffer);
       rewriter_.eraseOp(load);
       Operation *first = firstUse(buffer, place->end);
-      waitFor(place->end, order && order->isBeforeInBlock(first) ? order : first, buffer);
+      waitFor(place->end, order && order->isBeforeInBlock(first) ? order : first);
     }
     isRead_[slot] = lastRead(buffer);
   }
@@ -240,7 +240,7 @@ private:
   }
 
   /// Waits before `op` for the group that `commit` ends, with others that are waited for there.
-  void waitFor(Operation *commit, Operation *op, Value buffer) {
+  void waitFor(Operation *commit, Operation *op) {
     for (Wait &other : state_.groups)
       if (other.barrier == op->getPrevNode()) {
         if (other.commit->isBeforeInBlock(commit))
@@ -250,10 +250,6 @@ private:
     rewriter_.setInsertionPoint(op);
     const Location location = commit->getLoc();
     auto wait = tlg::AsyncWaitOp::create(rewriter_, location, /*pending=*/0);
-    bool hasWgmma = false; // which reads what threads wrote
-    eachUse(buffer, [&](Operation *user) { hasWgmma |= isa<tlg::WgmmaOp>(user); });
-    if (hasWgmma)
-      tlg::FenceAsyncOp::create(rewriter_, location);
     state_.groups.push_back({commit, wait, tl::BarrierOp::create(rewriter_, location)});
   }
 

@@ -36,8 +36,7 @@ void TmaRing::waitForSlot(Value slot, Value parity) {
   tlg::MbarrierWaitOp::create(rewriter(), location(), mbarrierOf(filled_, slot), parity);
   if (byThreads())
     tlg::AsyncWaitOp::create(rewriter(), location(), ahead() - 1);
-  // wgmma reads what threads wrote, or TMA will write what threads have read.
-  if (byThreads() || !hasWgmma())
+  if (!hasWgmma()) // TMA will write what threads have read
     tlg::FenceAsyncOp::create(rewriter(), location());
   barrier_ = tl::BarrierOp::create(rewriter(), location());
 }

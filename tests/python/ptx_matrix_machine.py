@@ -4,7 +4,8 @@ What is asynchronous happens as late as it may: a copy's bytes are nobody's unti
 for them, or until somebody waits for the mbarrier where they arrive; wgmma reads its operands from
 its issue until it is waited for, and its sums may not be touched in between. wgmma may read a byte
 only if a fence.proxy.async came between, in the thread that wrote it or in those that know of the
-write. Fragments and scales: PTX ISA 9.0, 9.7.14.3, 9.7.14.5 (mma) and 9.7.15.5 (wgmma).
+write; what cp.async wrote is there when it has been waited for (docs/gpu-compiler.md). Fragments
+and scales: PTX ISA 9.0, 9.7.14.3, 9.7.14.5 (mma) and 9.7.15.5 (wgmma).
 """
 
 from __future__ import annotations
@@ -172,7 +173,7 @@ class Machine(Tma, _Fences):
             done = np.isin(threads, at) & (groups < self.copy_group[threads] - pending)
             if done.any():
                 self.shared.land_for(place[done], data[done], threads[done])
-                self.unfenced[place[done]] = True
+                self.unfenced[place[done]] = False
             if not done.all():
                 left.append((number, threads[~done], groups[~done], place[~done], data[~done]))
         self.copies = left
@@ -184,7 +185,7 @@ class Machine(Tma, _Fences):
             done = np.isin(threads, at) if number <= last else np.zeros(len(threads), bool)
             if done.any():
                 self.shared.land(place[done], data[done], column, epoch)
-                self.unfenced[place[done]] = True
+                self.unfenced[place[done]] = False
             if not done.all():
                 left.append((number, threads[~done], groups[~done], place[~done], data[~done]))
         self.copies = left

@@ -507,14 +507,12 @@ def refilled_early(loop: str) -> str:
 
 COPIED = r"@%p\d+ cp\.async\.mbarrier\.arrive[^;]*;"
 LAST_WAIT = r"wgmma\.wait_group\.sync\.aligned 0;"
-FENCE = r"fence\.proxy\.async[^;]*;"
 BROKEN: dict[str, tuple[Callable[[str], str], str]] = {
     "no wait for what was read": (without(WAIT, 1), "just read by 'wgmma"),
     "no wait for what has come": (without(WAIT), "a read of what nobody has written"),
     "a warp does not arrive": (without_a_warp, "nothing ends the wait"),
     "the other parity of what has come": (other_parity(0), "a read of what nobody has written"),
     "the other parity of what was read": (other_parity(1), "nothing ends the wait"),
-    "no fence": (without(FENCE), "no fence.proxy.async"),
     "arrival before dots end": (moved(ARRIVE, LAST_WAIT), "just read by 'wgmma"),
     "refill before the wait": (moved(WAIT, COPIED, 1), "just read by 'wgmma"),
     "refill of the block that is read": (refilled_early, "just read by 'wgmma"),

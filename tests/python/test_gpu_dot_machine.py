@@ -49,6 +49,28 @@ def used(machines: list[ptx_matrix_machine.Machine], opcode: str) -> bool:
     return any(i.parts[0] == opcode for machine in machines for i in machine.code)
 
 
+@pytest.mark.parametrize("arch", ["sm_90a"])
+def test_only_what_threads_store_for_wgmma_is_fenced(
+    arch: str, machines: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cp.async copies is there when it has been waited for."""
+    a, b = dots.rand((64, 128), HALF, "cpu"), dots.rand((128, 64), HALF, "cpu")
+    dots.run_matmul(a, b, (64, 64, 32), 6e-6, 4, 3)
+    assert used(machines, "wgmma") and used(machines, "cp")
+    assert not any(i.parts[0] == "fence" and i.has("proxy") for i in machines[0].code)
+    a, b = a[:, :32].contiguous(), b[:32].contiguous()
+    dots.run_dot(a, b, FP32, 6e-6)
+    read = ptx_matrix_machine.Machine._read
+
+    def without_fence(self: Any, ptx: str) -> None:
+        assert "fence.proxy.async" in ptx
+        read(self, ptx.replace("fence.proxy.async", "// fence.proxy.async"))
+
+    monkeypatch.setattr(ptx_matrix_machine.Machine, "_read", without_fence)
+    with pytest.raises(ptx_matrix_machine.PtxError, match="wgmma reads what was written before"):
+        dots.run_dot(a, b, FP32, 6e-6)
+
+
 @BOTH_ARCHS
 @pytest.mark.parametrize("shape", [(64, 64, 32), (128, 64, 64), (16, 16, 16), (64, 16, 16)])
 @pytest.mark.parametrize("dtype", [HALF, FP8, torch.int8, FP32])

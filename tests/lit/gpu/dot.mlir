@@ -30,9 +30,7 @@
 // RING: tlg.async_commit
 // RING: scf.for
 // RING-NEXT: tlg.async_wait 1
-// RING80-NEXT: tl.barrier
-// RING90-NEXT: tlg.fence_async
-// RING90-NEXT: tl.barrier
+// RING-NEXT: tl.barrier
 // RING: %[[NOW_A:.*]] = tlg.stage %[[A]]
 // RING: %[[NOW_B:.*]] = tlg.stage %[[B]]
 // RING80-NOT: tl.barrier
