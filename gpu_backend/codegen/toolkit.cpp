@@ -417,7 +417,7 @@ void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
 void makeRoomForWarps(GpuKernel &kernel, const GpuOptions &options) {
   constexpr int kFewWarps = 8;       // of a multiprocessor
   constexpr int kNextToNothing = 64; // bytes
-  constexpr double kFew = 0.75;      // of the registers
+  constexpr double kFew = 0.65;      // of the registers
   constexpr double kHopeless = 1.5;  // times what they may be
   constexpr double kAbout = 1.05;
   const int now = ctasAtATime(kernel, kernel.registers);

@@ -262,6 +262,7 @@ void LayoutChoice::anchor(func::FuncOp function) {
   for (const auto &[op, layout] : layouts) {
     if (isFreeGather(op)) {
       gathers_.insert(op);
+      gathersAlone_.try_emplace(op, layout);
       continue;
     }
     accesses_[op] = layout;
@@ -424,6 +425,16 @@ bool LayoutChoice::isQuickIn(Operation *load, const LinearLayout &layout) const 
          addressCount(load->getOperand(0), layout, axes_) <= kMostAddresses;
 }
 
+/// Whether several warps would do a gather again in `layout`, one element after another: each once,
+/// in the layout that it has alone, passed on through shared memory, is quicker.
+bool LayoutChoice::isRepeatedIn(Operation *gather, const LinearLayout &layout) const {
+  constexpr int64_t kMany = 16, kTimes = 4;
+  Value pointer = gather->getOperand(0);
+  const int64_t count = addressCount(pointer, layout, axes_);
+  return freeBits(layout).warps != 0 && count >= kMany &&
+         count >= kTimes * addressCount(pointer, gathersAlone_.find(gather)->second, axes_);
+}
+
 /// Whether a scan makes or takes a block. Its layout is that of what is scanned: where a thread has
 /// neighbours it adds them by itself, else lanes do for each of its elements.
 bool isOfScan(Value block) {
@@ -567,6 +578,14 @@ bool LayoutChoice::give(Value value, const std::optional<LinearLayout> &layout) 
     followers_.remove(op);
     for (Value variable : steppedPointers(op))
       steps_.erase(variable);
+    layouts_[value] = own;
+    spreadAddresses(op);
+    return true;
+  }
+  if (Operation *op = value.getDefiningOp(); gathers_.contains(op) && isRepeatedIn(op, *layout)) {
+    const LinearLayout own = gathersAlone_.find(op)->second;
+    gathers_.remove(op);
+    accesses_[op] = own;
     layouts_[value] = own;
     spreadAddresses(op);
     return true;

@@ -50,6 +50,7 @@ private:
   void anchor(mlir::func::FuncOp function);
   bool isFreeGather(mlir::Operation *op) const;
   bool isQuickIn(mlir::Operation *load, const LinearLayout &layout) const;
+  bool isRepeatedIn(mlir::Operation *gather, const LinearLayout &layout) const;
   void spreadAddresses(llvm::ArrayRef<mlir::Operation *> accesses);
   void spreadSums(mlir::func::FuncOp function);
   bool spreadToVariables(mlir::Value value, const LinearLayout &layout,
@@ -70,7 +71,9 @@ private:
   llvm::DenseMap<mlir::Value, bool> cheap_;
   llvm::DenseMap<mlir::Value, LinearLayout> layouts_;
   llvm::DenseMap<mlir::Operation *, LinearLayout> accesses_;
-  llvm::SetVector<mlir::Operation *> gathers_;   ///< loads that are as quick in any layout
+  llvm::SetVector<mlir::Operation *> gathers_; ///< loads that are as quick in any layout
+  llvm::DenseMap<mlir::Operation *, LinearLayout>
+      gathersAlone_;                             ///< the layouts that they would have
   llvm::SetVector<mlir::Operation *> followers_; ///< loads that take the layout of their use
   llvm::DenseSet<mlir::Value> steps_;            ///< their pointers, where a loop steps them
   llvm::DenseMap<mlir::Operation *, DotLayouts> dots_;

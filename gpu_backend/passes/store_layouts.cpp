@@ -43,7 +43,7 @@ Traffic trafficOf(const LinearLayout &layout, const ShapeBits &shape, int dim, i
 /// instructions of `width` elements a thread. What lanes have copies of is small.
 bool isScattered(tl::StoreOp store, const LinearLayout &own, const LinearLayout &rows, int width,
                  const AxisAnalysis &axes) {
-  constexpr int kFewInstructions = 4, kFewNeighbours = 8;
+  constexpr int kFewInstructions = 2, kFewNeighbours = 8;
   const int dim = axes.orderOf(store.getPointer())[0];
   const AxisInfo::Dim &known = axes.at(store.getPointer()).dims[dim];
   const bool isNear =
@@ -57,12 +57,41 @@ bool isScattered(tl::StoreOp store, const LinearLayout &own, const LinearLayout 
   return has.sectors * best.elements >= 2 * best.sectors * has.elements;
 }
 
-/// Whether a store of `width` elements a thread, in the layout of its value, fills whole lines.
+/// Whether a store of `width` elements a thread, in the layout of its value, fills whole lines, or
+/// with two instructions whole sectors: a value that is moved has threads wait for each other.
 bool fillsLines(tl::StoreOp store, const LinearLayout &own, int dim, int width) {
+  constexpr int kFewInstructions = 2;
   const int bytes = tlg::elementBytes(store.getValue().getType());
   const ShapeBits shape(blockType(store.getPointer()).getShape());
-  const Traffic lines = trafficOf(own, shape, dim, width, bytes, kLineBytes);
-  return freeBits(own).lanes == 0 && lines.sectors * kLineBytes <= lines.elements * bytes;
+  const int piece = own.registerCount() / width <= kFewInstructions ? kSectorBytes : kLineBytes;
+  const Traffic pieces = trafficOf(own, shape, dim, width, bytes, piece);
+  return freeBits(own).lanes == 0 && pieces.sectors * piece <= pieces.elements * bytes;
+}
+
+/// What each warp has in `own`, with `width` neighbours a thread and lanes side by side behind
+/// them: values are moved within warps, which need not wait for each other. Null where warps have
+/// no such neighbours.
+std::optional<LinearLayout> sideBySide(const LinearLayout &own, const ShapeBits &shape,
+                                       llvm::ArrayRef<int> order, int width) {
+  llvm::SmallVector<ElementBits> bits(own.registers.begin(), own.registers.end());
+  bits.append(own.lanes.begin(), own.lanes.end());
+  if (!llvm::all_of(bits, [](ElementBits bit) { return llvm::isPowerOf2_32(bit); }))
+    return std::nullopt;
+  const auto rank = [&](ElementBits bit) {
+    const auto *found = llvm::find_if(order, [&](int dim) { return (bit & shape.mask(dim)) != 0; });
+    return std::pair(found - order.begin(), bit);
+  };
+  llvm::sort(bits, [&](ElementBits a, ElementBits b) { return rank(a) < rank(b); });
+  const size_t inThread = llvm::Log2_32(width), inLanes = own.lanes.size();
+  if (bits.size() < inThread + inLanes)
+    return std::nullopt;
+  const llvm::ArrayRef<ElementBits> sorted = bits;
+  LinearLayout layout = own;
+  layout.registers.assign(sorted.begin(), sorted.begin() + inThread);
+  layout.lanes.assign(sorted.begin() + inThread, sorted.begin() + inThread + inLanes);
+  layout.registers.append(sorted.begin() + inThread + inLanes, sorted.end());
+  return contiguity(layout, shape, order[0], width).length == width ? std::optional(layout)
+                                                                    : std::nullopt;
 }
 
 } // namespace
@@ -77,7 +106,13 @@ LinearLayout storeLayout(tl::StoreOp store, const LinearLayout &own, const AxisA
   const int has = contiguity(own, shape, order[0], width).length;
   const int best = contiguity(rows, shape, order[0], width).length;
   const bool isWide = has >= best && !isScattered(store, own, rows, best, axes);
-  return isWide || fillsLines(store, own, order[0], has) ? own : rows;
+  if (isWide || fillsLines(store, own, order[0], has))
+    return own;
+  if (has >= best)
+    if (const std::optional<LinearLayout> within = sideBySide(own, shape, order, best);
+        within && !isScattered(store, *within, rows, best, axes))
+      return *within;
+  return rows;
 }
 
 } // namespace blockscope::gpu

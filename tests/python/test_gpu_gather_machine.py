@@ -3,6 +3,7 @@ what is asked for. PTX run by ptx_machine.py."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import blockscope as triton
@@ -146,6 +147,39 @@ def test_factors_of_more_rows_than_a_thread_loads() -> None:
     ptx = ptx_of(sums_of_rows, out, x, w, places, stride, n, warps=4, **constants)
     assert "shared" in ptx
     assert ptx.count("ld.global") == 8 + 2  # of x; of w and its index
+
+
+@triton.jit
+def matrix_by_vector(
+    y_ptr, a_ptr, x_ptr, n, m, row, step, ROWS: tl.constexpr, COLUMNS: tl.constexpr
+):
+    rows = tl.arange(0, ROWS)[:, None]
+    columns = tl.arange(0, COLUMNS)[None, :]
+    a_ptr += rows * row + columns
+    x_ptr += columns * step
+    total = tl.zeros((ROWS, COLUMNS), tl.float32)
+    for start in range(0, m, COLUMNS):
+        inside = start + columns < m
+        a = tl.load(a_ptr, mask=(rows < n) & inside, other=0)
+        total += a.to(tl.float32) * tl.load(x_ptr, mask=inside, other=0).to(tl.float32)
+        a_ptr += COLUMNS
+        x_ptr += COLUMNS * step
+    tl.store(y_ptr + rows, tl.sum(total, axis=1)[:, None], mask=rows < n)
+
+
+@pytest.mark.parametrize("m", [3, 1024, 1500])
+def test_a_vector_with_any_step_is_loaded_once(m: int) -> None:
+    """Not by each warp in the layout of the matrix, with which it is multiplied: 32 elements a
+    thread, one by one."""
+    rng = np.random.default_rng(m)
+    a = rng.integers(-3, 4, (8, m + 6)).astype(np.float16)
+    x = rng.integers(-3, 4, 3 * m).astype(np.float16)
+    y = np.zeros(8, np.float32)
+    sizes = {"ROWS": 8, "COLUMNS": 1024}
+    launcher("sm_90a")(matrix_by_vector, [y, a, x, 8, m, m + 6, 3], 8, sizes)
+    np.testing.assert_array_equal(y, a[:, :m].astype(np.float64) @ x[::3].astype(np.float64))
+    ptx = ptx_of(matrix_by_vector, y, a, x, 8, 1024, 4096, 3, warps=8, **sizes)
+    assert len(re.findall(r"ld\.global\.b16", ptx)) == 4
 
 
 @triton.jit

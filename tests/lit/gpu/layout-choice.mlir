@@ -248,6 +248,26 @@ func.func @combined_in_turn(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !
 
 // -----
 
+// Two elements a thread of 2 bytes each, 32 of which lie side by side, fill whole sectors one by
+// one: they are not moved to be stored together.
+// CHECK-LABEL: func.func @stored_one_by_one(
+// CHECK-NOT: tlg.convert_layout
+// CHECK: tl.store {{.*}}tlg.vector = array<i32: 0, 1>
+func.func @stored_one_by_one(%x: !tl.ptr<bf16> {tl.divisibility = 16 : i32}, %y: !tl.ptr<bf16> {tl.divisibility = 16 : i32}) {
+  %four = arith.constant dense<4> : tensor<256xi32>
+  %i = tl.range 0 to 256 : tensor<256xi32>
+  %0 = arith.muli %i, %four : tensor<256xi32>
+  %1 = tl.splat %x : !tl.ptr<bf16> -> tensor<256x!tl.ptr<bf16>>
+  %2 = tl.addptr %1, %0 : tensor<256x!tl.ptr<bf16>>, tensor<256xi32>
+  %v = tl.load %2 : tensor<256x!tl.ptr<bf16>> -> tensor<256xbf16>
+  %3 = tl.splat %y : !tl.ptr<bf16> -> tensor<256x!tl.ptr<bf16>>
+  %4 = tl.addptr %3, %i : tensor<256x!tl.ptr<bf16>>, tensor<256xi32>
+  tl.store %4, %v : tensor<256x!tl.ptr<bf16>>, tensor<256xbf16>
+  return
+}
+
+// -----
+
 // Rows of a sparse matrix, element by element: where a row begins is loaded before the loop and
 // converted there. The loop computes its addresses in each layout, loads what is small as it is
 // used, and converts nothing.
@@ -536,12 +556,13 @@ func.func @compacted(%x: !tl.ptr<i8> {tl.divisibility = 16 : i32}, %y: !tl.ptr<i
 
 // -----
 
-// A thread has four neighbours of what is scanned, as the loads of 4 bytes allow, and stores 8 bytes
-// each of them in two parts.
-// CHECK: #[[FOUR:layout[0-9]*]] = #tlg.layout<registers = [1, 2], lanes = [4, 8, 16, 32, 64], warps = [128, 256]>
+// A thread has four neighbours of what is scanned, as the loads of 4 bytes allow. Of 8 bytes each it
+// would store two in one instruction, halves of sectors: they are moved within the warp.
+// CHECK-DAG: #[[FOUR:layout[0-9]*]] = #tlg.layout<registers = [1, 2], lanes = [4, 8, 16, 32, 64], warps = [128, 256]>
+// CHECK-DAG: #[[TWO:layout[0-9]*]] = #tlg.layout<registers = [1, 64], lanes = [2, 4, 8, 16, 32], warps = [128, 256]>
 // CHECK-LABEL: func.func @widened(
 // CHECK: tl.load {{.*}} -> tensor<512xi32, #[[FOUR]]>
-// CHECK: tl.store {{.*}} tensor<512xi64, #[[FOUR]]>
+// CHECK: tl.store {{.*}} tensor<512xi64, #[[TWO]]>
 func.func @widened(%x: !tl.ptr<i32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<i64> {tl.divisibility = 16 : i32}) {
   %i = tl.range 0 to 512 : tensor<512xi32>
   %from = tl.splat %x : !tl.ptr<i32> -> tensor<512x!tl.ptr<i32>>
