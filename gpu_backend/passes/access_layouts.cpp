@@ -52,12 +52,18 @@ bool isOfScales(tl::LoadOp load) {
   return false;
 }
 
-/// How often an op is supposed to run, by the loops around it.
-int64_t timesRun(Operation *op) {
-  int64_t times = 1;
-  for (int depth = loopDepth(op); depth > 0; --depth)
-    times *= kSupposedTrips;
-  return times;
+/// Whether a load's elements are scanned, as they are or after other ops.
+bool isScanned(tl::LoadOp load) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  llvm::SmallVector<Value> open{load.getResult()};
+  while (!open.empty())
+    for (Operation *user : open.pop_back_val().getUsers()) {
+      if (isa<tl::ScanOp>(user))
+        return true;
+      if (tl::isElementwise(user) && seen.insert(user).second)
+        llvm::append_range(open, user->getResults());
+    }
+  return false;
 }
 
 /// The ops that repeat a vector, or what is computed of it.
@@ -144,7 +150,7 @@ private:
     int64_t width = 1;
     llvm::SmallVector<int64_t, 3> runs;
     llvm::SmallVector<int64_t, 3> neighbours; ///< that vectors ask for; none: nothing asks
-    bool combinesRows = false;
+    bool combinesRows = false, isScanned = false;
   };
 
   void joinRelated(func::FuncOp function);
@@ -205,8 +211,9 @@ void AccessLayouts::chooseWidths(func::FuncOp function) {
   });
   for (auto &[key, group] : groups_) {
     const int dim = key.second;
-    group.width = scanned.contains(key) ? widestAccess(group.accesses, axes_, target_, dim)
-                                        : commonWidth(group.accesses, axes_, target_, dim);
+    group.isScanned = scanned.contains(key);
+    group.width = group.isScanned ? widestAccess(group.accesses, axes_, target_, dim)
+                                  : commonWidth(group.accesses, axes_, target_, dim);
     group.runs = commonRuns(group.accesses, axes_);
     if (group.width > 1) // a vector's neighbours come first
       group.runs[dim] = 1;
@@ -319,6 +326,11 @@ LinearLayout AccessLayouts::of(Operation *access) const {
   if (tl::isAtomic(access) && axes_.at(pointer).dims[order[0]].contiguity > 1)
     return blockedForAccess(shape, order, accessWidth(access, axes_, target_, order[0]),
                             options_.numWarps);
+  // What a scan only chooses, element by element, lies side by side in lanes.
+  if (auto load = dyn_cast<tl::LoadOp>(access);
+      load && group.isScanned && axes_.at(pointer).dims[order[0]].contiguity > 1 &&
+      accessWidth(access, axes_, target_, order[0]) == 1 && !isScanned(load))
+    return blockedForAccess(shape, order, /*vector=*/1, options_.numWarps);
   int64_t rows = rowsForDot(access, order, group.width);
   if (!group.neighbours.empty())
     rows = std::max(rows, group.neighbours[order[1]]);

@@ -75,7 +75,7 @@ int64_t commonWidth(llvm::ArrayRef<Operation *> accesses, const AxisAnalysis &ax
   constexpr int64_t kVectorBytes = 16;
   constexpr int64_t kLeastBytes = 4; // of a thread's access: a warp's is a line
   struct Access {
-    int64_t width, step, elementBytes;
+    int64_t width, step, elementBytes, times;
   };
   llvm::SmallVector<Access> all;
   int64_t widest = 1, widestStore = std::numeric_limits<int64_t>::max();
@@ -98,7 +98,7 @@ int64_t commonWidth(llvm::ArrayRef<Operation *> accesses, const AxisAnalysis &ax
     const std::optional<int64_t> step = stepAlong(axes.at(pointer).dims[dim], kFewNeighbours);
     if (!step)
       continue;
-    all.push_back({width, *step, bytes});
+    all.push_back({width, *step, bytes, timesRun(op)});
     // Those of a row that runs down are taken one by one, however near they are.
     isStrided |= (*step < 0 || *step > 1) && std::abs(*step) <= kFarthest;
   }
@@ -114,6 +114,7 @@ int64_t commonWidth(llvm::ArrayRef<Operation *> accesses, const AxisAnalysis &ax
     double sectors = 0;
     for (const Access &access : all)
       sectors +=
+          static_cast<double>(access.times) *
           sectorsPerElement(width, std::min(width, access.width), access.step, access.elementBytes);
     if (sectors < fewest) {
       fewest = sectors;

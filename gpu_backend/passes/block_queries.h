@@ -63,4 +63,12 @@ inline int loopDepth(mlir::Operation *op) {
   return depth;
 }
 
+/// How often an op is supposed to run, by the loops around it.
+inline int64_t timesRun(mlir::Operation *op) {
+  int64_t times = 1;
+  for (int depth = loopDepth(op); depth > 0; --depth)
+    times *= kSupposedTrips;
+  return times;
+}
+
 } // namespace blockscope::gpu

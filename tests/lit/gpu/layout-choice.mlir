@@ -268,6 +268,67 @@ func.func @stored_one_by_one(%x: !tl.ptr<bf16> {tl.divisibility = 16 : i32}, %y:
 
 // -----
 
+// What a loop loads and stores decides, not what is loaded once before it from every fourth place.
+// CHECK-LABEL: func.func @strided_before_a_loop(
+// CHECK: scf.for
+// CHECK: tl.load {{.*}}tlg.vector = array<i32: 0, 2>
+// CHECK-NOT: tlg.convert_layout
+// CHECK: tl.store {{.*}}tlg.vector = array<i32: 0, 2>
+func.func @strided_before_a_loop(%w: !tl.ptr<bf16> {tl.divisibility = 16 : i32}, %x: !tl.ptr<bf16> {tl.divisibility = 16 : i32}, %y: !tl.ptr<bf16> {tl.divisibility = 16 : i32}, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c256 = arith.constant 256 : i32
+  %four = arith.constant dense<4> : tensor<256xi32>
+  %i = tl.range 0 to 256 : tensor<256xi32>
+  %0 = arith.muli %i, %four : tensor<256xi32>
+  %1 = tl.splat %w : !tl.ptr<bf16> -> tensor<256x!tl.ptr<bf16>>
+  %2 = tl.addptr %1, %0 : tensor<256x!tl.ptr<bf16>>, tensor<256xi32>
+  %weights = tl.load %2 : tensor<256x!tl.ptr<bf16>> -> tensor<256xbf16>
+  %3 = tl.splat %x : !tl.ptr<bf16> -> tensor<256x!tl.ptr<bf16>>
+  %4 = tl.splat %y : !tl.ptr<bf16> -> tensor<256x!tl.ptr<bf16>>
+  scf.for %k = %c0 to %n step %c256  : i32 {
+    %5 = tl.splat %k : i32 -> tensor<256xi32>
+    %6 = arith.addi %5, %i : tensor<256xi32>
+    %7 = tl.addptr %3, %6 : tensor<256x!tl.ptr<bf16>>, tensor<256xi32>
+    %v = tl.load %7 : tensor<256x!tl.ptr<bf16>> -> tensor<256xbf16>
+    %product = arith.mulf %v, %weights : tensor<256xbf16>
+    %8 = tl.addptr %4, %6 : tensor<256x!tl.ptr<bf16>>, tensor<256xi32>
+    tl.store %8, %product : tensor<256x!tl.ptr<bf16>>, tensor<256xbf16>
+  }
+  return
+}
+
+// -----
+
+// Flags are counted by threads with neighbours. What they choose is loaded and stored by lanes side
+// by side, as its mask leaves no vectors.
+// CHECK: #[[LANES:layout[0-9]*]] = #tlg.layout<registers = [128, 256, 512, 1024], lanes = [1, 2, 4, 8, 16], warps = [32, 64]>
+// CHECK-LABEL: func.func @chosen(
+// CHECK: tl.load {{.*}} -> tensor<2048xf16, #[[LANES]]>
+// CHECK: tl.store {{.*}} tensor<2048xf16, #[[LANES]]>
+func.func @chosen(%flags: !tl.ptr<i8> {tl.divisibility = 16 : i32}, %x: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f16> {tl.divisibility = 16 : i32}) {
+  %zero = arith.constant dense<0> : tensor<2048xi8>
+  %i = tl.range 0 to 2048 : tensor<2048xi32>
+  %from = tl.splat %flags : !tl.ptr<i8> -> tensor<2048x!tl.ptr<i8>>
+  %from_i = tl.addptr %from, %i : tensor<2048x!tl.ptr<i8>>, tensor<2048xi32>
+  %bytes = tl.load %from_i : tensor<2048x!tl.ptr<i8>> -> tensor<2048xi8>
+  %chosen = arith.cmpi ne, %bytes, %zero : tensor<2048xi8>
+  %values = tl.splat %x : !tl.ptr<f16> -> tensor<2048x!tl.ptr<f16>>
+  %values_i = tl.addptr %values, %i : tensor<2048x!tl.ptr<f16>>, tensor<2048xi32>
+  %v = tl.load %values_i mask %chosen : tensor<2048xi1> : tensor<2048x!tl.ptr<f16>> -> tensor<2048xf16>
+  %ones = arith.extui %chosen : tensor<2048xi1> to tensor<2048xi32>
+  %places = tl.scan %ones axis 0 {
+  ^bb0(%a: i32, %b: i32):
+    %c = arith.addi %a, %b : i32
+    tl.yield %c : i32
+  } : (tensor<2048xi32>) -> tensor<2048xi32>
+  %to = tl.splat %y : !tl.ptr<f16> -> tensor<2048x!tl.ptr<f16>>
+  %to_i = tl.addptr %to, %places : tensor<2048x!tl.ptr<f16>>, tensor<2048xi32>
+  tl.store %to_i, %v mask %chosen : tensor<2048xi1> : tensor<2048x!tl.ptr<f16>>, tensor<2048xf16>
+  return
+}
+
+// -----
+
 // Rows of a sparse matrix, element by element: where a row begins is loaded before the loop and
 // converted there. The loop computes its addresses in each layout, loads what is small as it is
 // used, and converts nothing.
