@@ -176,18 +176,24 @@ private:
       sharing_.lanes |= laneFlag;
       sharing_.registers |= flag;
       shared_.emplace_back(lane, result);
-      for (const uint32_t reg : kept()) {
-        const auto chosen = [&](const Elements &ifUpper, const Elements &ifLower) {
-          Elements elements;
-          for (auto [upper, lower] : llvm::zip_equal(ifUpper, ifLower))
-            elements.push_back(builder.CreateSelect(takesUpper, upper, lower));
-          return elements;
-        };
-        const Elements &lower = elements_[reg], &upper = elements_[reg | flag];
-        const Elements given = chosen(lower, upper);
-        elements_[reg] = ofBoth(chosen(upper, lower), shuffled(given, [&](llvm::Value *value) {
-                                  return lowering_.shuffleXor(value, 1 << lane);
-                                }));
+      const auto chosen = [&](const Elements &ifUpper, const Elements &ifLower) {
+        Elements elements;
+        for (auto [upper, lower] : llvm::zip_equal(ifUpper, ifLower))
+          elements.push_back(builder.CreateSelect(takesUpper, upper, lower));
+        return elements;
+      };
+      const llvm::SmallVector<uint32_t> registers = kept();
+      const size_t together = elementsTogether(elements_[registers.front()]);
+      for (size_t first = 0; first < registers.size(); first += together) {
+        const auto some = llvm::ArrayRef(registers).drop_front(first).take_front(together);
+        llvm::SmallVector<Elements> given;
+        for (const uint32_t reg : some)
+          given.push_back(chosen(elements_[reg], elements_[reg | flag]));
+        const auto taken = shuffledTogether(builder, given, [&](llvm::Value *value) {
+          return lowering_.shuffleXor(value, 1 << lane);
+        });
+        for (const auto &[reg, other] : llvm::zip_equal(some, taken))
+          elements_[reg] = ofBoth(chosen(elements_[reg | flag], elements_[reg]), other);
       }
     }
   }
@@ -201,22 +207,35 @@ private:
     const uint32_t lanes = along_.lanes & ~sharing_.lanes;
     if (lanes == 0)
       return;
-    for (const uint32_t reg : kept()) {
-      if (search_) {
-        elements_[reg] = search_->inLanes(elements_[reg], lanes);
-        continue;
-      }
-      if (llvm::Value *whole = reduceWarpAtOnce(elements_[reg])) {
-        elements_[reg] = {whole};
-        continue;
-      }
-      for (const int bit : lanesInTurn())
-        elements_[reg] = combine_(elements_[reg], shuffled(elements_[reg], [&](llvm::Value *value) {
-                                    return lowering_.shuffleXor(value, 1 << bit);
-                                  }));
-      if (along_.warps == 0)
-        elements_[reg] = sameInLanes(elements_[reg], lanes);
+    const llvm::SmallVector<uint32_t> registers = kept();
+    const bool isEach = search_ || isReducedAtOnce();
+    const size_t together = isEach ? 1 : elementsTogether(elements_[registers.front()]);
+    for (size_t first = 0; first < registers.size(); first += together) {
+      const auto some = llvm::ArrayRef(registers).drop_front(first).take_front(together);
+      if (search_)
+        elements_[some.front()] = search_->inLanes(elements_[some.front()], lanes);
+      else if (isEach)
+        elements_[some.front()] = {reduceWarpAtOnce(elements_[some.front()])};
+      else
+        reduceLanesOf(some, lanes);
     }
+  }
+
+  /// Of some registers, whose small values are shuffled together.
+  void reduceLanesOf(llvm::ArrayRef<uint32_t> registers, uint32_t lanes) {
+    for (const int bit : lanesInTurn()) {
+      llvm::SmallVector<Elements> own;
+      for (const uint32_t reg : registers)
+        own.push_back(elements_[reg]);
+      const auto others = shuffledTogether(lowering_.builder(), own, [&](llvm::Value *value) {
+        return lowering_.shuffleXor(value, 1 << bit);
+      });
+      for (const auto &[reg, mine, other] : llvm::zip_equal(registers, own, others))
+        elements_[reg] = combine_(mine, other);
+    }
+    if (along_.warps == 0)
+      for (const uint32_t reg : registers)
+        elements_[reg] = sameInLanes(elements_[reg], lanes);
   }
 
   /// One of what lanes have that combined what they had with what others had: of elements that
@@ -252,12 +271,9 @@ private:
            elements_.front()[0]->getType()->getIntegerBitWidth() <= 32;
   }
 
-  /// Integers of up to 32 bits over all lanes of a warp in one instruction; null if this is
-  /// something else.
+  /// Integers of up to 32 bits over all lanes of a warp in one instruction.
   llvm::Value *reduceWarpAtOnce(const Elements &elements) {
     using namespace llvm::Intrinsic;
-    if (!isReducedAtOnce())
-      return nullptr;
     const ID intrinsic = reducingIntrinsic();
     llvm::Type *type = elements[0]->getType();
     llvm::IRBuilder<> &builder = lowering_.builder();

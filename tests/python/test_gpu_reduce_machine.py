@@ -390,3 +390,36 @@ def test_tables_in_branches_wait_for_those_before_them_only(
     assert out[n] == -1
     # One for each sum, between writing and reading its table.
     assert len(re.findall(r"\bbar(?:rier)?\.sync", kernel.asm["ptx"])) == 6
+
+
+@triton.jit
+def far_rows_kernel(x_ptr, out_ptr, stride, M: tl.constexpr, N: tl.constexpr, WAY: tl.constexpr):
+    row, column = tl.arange(0, M), tl.arange(0, N)
+    x = tl.load(x_ptr + row[:, None] * stride + column[None, :])
+    found = tl.sum(x, 1) if WAY == "sum" else tl.reduce(x, 1, larger)
+    tl.store(out_ptr + row, found)
+
+
+@pytest.mark.parametrize(
+    ("way", "dtype", "columns", "shuffles"),
+    # A thread has 32 rows, of which lanes combine parts in three steps or five; of four rows that
+    # all warps share, half are left behind each of the first steps.
+    [("sum", "float16", 8, 3 * 16), ("largest", "float16", 8, 3 * 16),
+     ("largest", "int8", 8, 3 * 8), ("largest", "float32", 8, 3 * 32),
+     ("largest", "int16", 32, 5 * 16), ("sum", "float16", 1024, 1 + 1 + 3)],
+)  # fmt: skip
+def test_small_results_are_shuffled_together(
+    way: str, dtype: str, columns: int, shuffles: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two results of 16 bits, or four of 8, in each shuffle."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    rows, warps = 4096 // columns, 8 if columns > 32 else 4
+    x = np.random.default_rng(3).integers(-9, 9, (rows, columns + 1)).astype(dtype)
+    out = np.empty(rows, dtype)
+    kernel = far_rows_kernel.warmup(
+        x, out, columns + 1, rows, columns, way, grid=(1,), arch="sm_90a", num_warps=warps
+    )
+    ptx_machine.run(kernel, [x, out, columns + 1])
+    np.testing.assert_array_equal(out, (np.sum if way == "sum" else np.max)(x[:, :columns], axis=1))
+    exchange = kernel.asm["ptx"].partition("bar.sync")[0]  # behind it, lanes read tables
+    assert exchange.count("shfl.sync.bfly") == shuffles
