@@ -186,14 +186,16 @@ private:
       const size_t together = elementsTogether(elements_[registers.front()]);
       for (size_t first = 0; first < registers.size(); first += together) {
         const auto some = llvm::ArrayRef(registers).drop_front(first).take_front(together);
-        llvm::SmallVector<Elements> given;
-        for (const uint32_t reg : some)
+        llvm::SmallVector<Elements> given, own;
+        for (const uint32_t reg : some) {
           given.push_back(chosen(elements_[reg], elements_[reg | flag]));
+          own.push_back(chosen(elements_[reg | flag], elements_[reg]));
+        }
         const auto taken = shuffledTogether(builder, given, [&](llvm::Value *value) {
           return lowering_.shuffleXor(value, 1 << lane);
         });
-        for (const auto &[reg, other] : llvm::zip_equal(some, taken))
-          elements_[reg] = ofBoth(chosen(elements_[reg | flag], elements_[reg]), other);
+        for (const auto &[reg, mine, other] : llvm::zip_equal(some, own, taken))
+          elements_[reg] = ofBoth(mine, other);
       }
     }
   }
