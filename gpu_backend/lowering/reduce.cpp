@@ -12,9 +12,11 @@
 #include "gpu_backend/lowering/extreme_search.h"
 #include "gpu_backend/lowering/families.h"
 
+#include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/layout/shape_layouts.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -81,14 +83,36 @@ private:
     return registersWithout(along_.registers | sharing_.registers, layout_);
   }
 
+  /// Whether a function is computed for each element right before, which takes longer than to add
+  /// what comes out.
+  bool isOfFunctions() const {
+    constexpr size_t kMostOps = 8;
+    llvm::SmallSetVector<Operation *, kMostOps> ops;
+    const auto add = [&](ValueRange values) {
+      for (Value value : values)
+        if (Operation *op = value.getDefiningOp();
+            op && op->getBlock() == op_->getBlock() && tl::isElementwise(op))
+          ops.insert(op);
+    };
+    add(op_->getOperands());
+    for (size_t i = 0; i < ops.size() && i < kMostOps; ++i) {
+      const OpFacts *facts = tl::factsOf(ops[i]);
+      if (facts && facts->cost == OpCost::Function)
+        return true;
+      add(ops[i]->getOperands());
+    }
+    return false;
+  }
+
   /// One after the other, as accesses bring them: few registers are needed, and what is multiplied
   /// is added in one instruction. Where a thread has few results, several sums of each, so that
-  /// instructions need not wait for one another.
+  /// instructions need not wait for one another; but one sum of functions' results, or ptxas
+  /// computes elements that are far apart at the same time, and waits for them.
   void reduceRegisters() {
-    constexpr uint32_t kLeastSums = 4;
+    const uint32_t least = isOfFunctions() ? 1 : 4;
     uint32_t split = 0; // bits of registers that tell the sums of a result apart
     for (uint32_t rest = along_.registers;
-         rest != 0 && sumsWithout(along_.registers & ~split) < kLeastSums; rest &= rest - 1)
+         rest != 0 && sumsWithout(along_.registers & ~split) < least; rest &= rest - 1)
       split |= rest & -rest;
     const uint32_t along = along_.registers & ~split;
     const bool isInOrder = registersFollowAxis();

@@ -423,3 +423,29 @@ def test_small_results_are_shuffled_together(
     np.testing.assert_array_equal(out, (np.sum if way == "sum" else np.max)(x[:, :columns], axis=1))
     exchange = kernel.asm["ptx"].partition("bar.sync")[0]  # behind it, lanes read tables
     assert exchange.count("shfl.sync.bfly") == shuffles
+
+
+@triton.jit
+def sum_kernel(x_ptr, out_ptr, N: tl.constexpr, IS_FUNCTION: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    tl.store(out_ptr, tl.sum(tl.exp(x - 1) if IS_FUNCTION else x))
+
+
+@pytest.mark.parametrize(("is_function", "steps"), [(True, 15), (False, 3 + 2)])
+def test_functions_are_added_up_in_turn(
+    is_function: bool, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread has 16 numbers: four sums of four, but one of results that take longer than sums."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    x, out = np.linspace(-1, 1, 512, dtype=np.float32), np.empty(1, np.float32)
+    kernel = sum_kernel.warmup(x, out, 512, is_function, grid=(1,), arch="sm_90a", num_warps=1)
+    depth: dict[str, int] = {}
+    for result, a, b in re.findall(
+        r"add(?:\.rn)?\.f32 \t(%\w+), (%\w+), (%\w+);", kernel.asm["ptx"].partition("shfl")[0]
+    ):
+        depth[result] = 1 + max(depth.get(a, 0), depth.get(b, 0))
+    assert max(depth.values()) == steps
+    ptx_machine.run(kernel, [x, out])
+    np.testing.assert_allclose(
+        out, np.sum(np.exp(x - 1) if is_function else x), rtol=1e-5, atol=1e-5
+    )
