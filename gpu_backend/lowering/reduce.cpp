@@ -143,8 +143,22 @@ private:
         if (isInOrder)
           steps.push_back(coordinateOf(reg) - coordinateOf(kept));
       }
-      elements_[kept] = search_->inThread(elements, steps, combine_);
+      elements_[kept] = isInOrder && isWide() ? ofNeighbours(elements)
+                                              : search_->inThread(elements, steps, combine_);
     }
+  }
+
+  /// Whether no instruction gives the larger one of two values, of floats. Of integers, LLVM makes
+  /// the same of both ways.
+  bool isWide() const { return elements_.front()[0]->getType()->isDoubleTy(); }
+
+  /// Of elements in order, combined with their neighbours.
+  Elements ofNeighbours(llvm::SmallVector<Elements> elements) {
+    for (; elements.size() > 1; elements.resize((elements.size() + 1) / 2))
+      for (size_t i = 0; i < elements.size(); i += 2)
+        elements[i / 2] =
+            i + 1 < elements.size() ? combine_.inOrder(elements[i], elements[i + 1]) : elements[i];
+    return elements.front();
   }
 
   int64_t coordinateOf(uint32_t reg) const {

@@ -449,3 +449,21 @@ def test_functions_are_added_up_in_turn(
     np.testing.assert_allclose(
         out, np.sum(np.exp(x - 1) if is_function else x), rtol=1e-5, atol=1e-5
     )
+
+
+@pytest.mark.parametrize(("dtype", "maxima"), [(np.float64, 0), (np.float32, 15)])
+def test_doubles_of_a_thread_are_compared_in_pairs(
+    dtype: Any, maxima: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 16 numbers of 4 bytes a thread looks for the largest one first, and then for its place. Of
+    8 bytes no instruction gives the larger one."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    x = np.random.default_rng(2).permutation(512).astype(dtype)[None]
+    out = np.empty(1, np.int32)
+    kernel = places_kernel.warmup(
+        x, None, out, "argmax", 1, 512, grid=(1,), arch="sm_90a", num_warps=1
+    )
+    ptx_machine.run(kernel, [x, out])
+    assert out[0] == x[0].argmax()
+    in_thread = kernel.asm["ptx"].partition("shfl")[0]
+    assert len(re.findall(r"\tmax(?:\.NaN)?\.[fsu]\d\d ", in_thread)) == maxima
