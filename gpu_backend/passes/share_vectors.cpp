@@ -89,11 +89,25 @@ bool isInInnermostLoop(Operation *op) {
                        [](Operation &other) { return isa<LoopLikeOpInterface>(other); });
 }
 
+/// Whether addresses are computed from `value` in its block.
+bool leadsToAddresses(Value value) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  llvm::SmallVector<Value> open{value};
+  while (!open.empty())
+    for (Operation *user : open.pop_back_val().getUsers()) {
+      if (isa<tl::AddPtrOp>(user))
+        return true;
+      if (isPure(user) && user->getBlock() == value.getParentBlock() && seen.insert(user).second)
+        llvm::append_range(open, user->getResults());
+    }
+  return false;
+}
+
 /// Whether a thread loads many indices, such as the places of rows, that are not neighbours: of
 /// neighbours it may load vectors, there or at the addresses that they lead to.
 bool isManyIndices(Operation *op) {
   constexpr size_t kManyBits = 3;
-  if (!isa<tl::LoadOp>(op))
+  if (!isa<tl::LoadOp>(op) || !leadsToAddresses(op->getResult(0)))
     return false;
   const LinearLayout &layout = tlg::layoutOf(op->getResult(0).getType());
   return layout.registers.size() >= kManyBits &&
