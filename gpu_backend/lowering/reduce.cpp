@@ -263,6 +263,13 @@ private:
 
   /// Of some registers, whose small values are shuffled together.
   void reduceLanesOf(llvm::ArrayRef<uint32_t> registers, uint32_t lanes) {
+    // What a thread has added up of its own registers stays as it is: LLVM would add up pairs of
+    // two results instead, whose operands are to be packed first.
+    if (registers.size() > 1 && along_.registers != 0)
+      for (const uint32_t reg : registers)
+        for (llvm::Value *&value : elements_[reg])
+          if (value->getType()->getScalarSizeInBits() == 16)
+            value = madeHere(lowering_, value);
     for (const int bit : lanesInTurn()) {
       llvm::SmallVector<Elements> own;
       for (const uint32_t reg : registers)
