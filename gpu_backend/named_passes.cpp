@@ -102,7 +102,8 @@ struct UnrollLoopsPass : ModulePass<UnrollLoopsPass> {
 
   llvm::StringRef getArgument() const final { return "tlg-unroll-loops"; }
   llvm::StringRef getDescription() const final {
-    return "make several iterations one where tl.loop_unroll_factor says so";
+    return "make several iterations one where tl.loop_unroll_factor says so, and of short loops "
+           "all";
   }
 
   static LogicalResult runOn(func::FuncOp function) {

@@ -317,6 +317,7 @@ struct Pace {
   /// memory and where they come from a cache.
   double fromMemory = 0, fromCache = 0;
   size_t codeBytes = 0;
+  int warps = 0; ///< that run at the same time
 };
 
 /// Nothing for code of several functions, or of which ptxas takes long to make more.
@@ -334,7 +335,7 @@ std::optional<Pace> paceOf(const GpuKernel &kernel) {
     return std::nullopt;
   const double share = kSchedulers / warps;
   return Pace{*far, share * static_cast<double>(far->cycles),
-              share * static_cast<double>(near->cycles), code.front().size()};
+              share * static_cast<double>(near->cycles), code.front().size(), warps};
 }
 
 /// Whether code is clearly quicker than other code, and takes about as many instructions: a warp
@@ -354,6 +355,37 @@ bool isQuicker(const Pace &pace, const Pace &than, double alone, double beside) 
 bool hasSerializedDots(const GpuKernel &kernel) {
   return llvm::any_of(kernel.warnings,
                       [](llvm::StringRef warning) { return warning.contains("(C7514)"); });
+}
+
+/// How many CTAs can run if a thread has some registers more than those with which all warps run,
+/// where ptxas gave it all of these: what it has no register for it computes again.
+llvm::SmallVector<int, 2> nextToAllWarps(const GpuKernel &kernel) {
+  constexpr int kSlack = 2;
+  const int all = kernel.target.registersForAllWarps();
+  llvm::SmallVector<int, 2> counts;
+  if (kernel.registers + kSlack <= all || kernel.registers > all)
+    return counts;
+  for (const int steps : {1, 3})
+    if (const int ctas = ctasAtATime(kernel, all + steps * kernel.target.registerStep());
+        ctas > 0 && ctas < ctasAtATime(kernel, all) && !llvm::is_contained(counts, ctas))
+      counts.push_back(ctas);
+  return counts;
+}
+
+/// Whether a scheduler has less to do for code than for other code, among as many warps as have
+/// room: it begins one instruction in a cycle, or waits for all of them. It does not wait for
+/// memory where as much is under way as the memory can bring in the time of an answer, if each load
+/// brings a number to each lane.
+bool isLessWork(const Pace &pace, const Pace &than) {
+  constexpr double kLess = 0.93;
+  constexpr double kLoadBytes = 128, kBytesUnderWay = 16 << 10;
+  const auto isLess = [&](double cycles, double before) {
+    return std::max(static_cast<double>(pace.warp.instructions), cycles) <=
+           kLess * std::max(static_cast<double>(than.warp.instructions), before);
+  };
+  const double underWay = pace.warps * static_cast<double>(pace.warp.loads) * kLoadBytes;
+  return isLess(pace.fromCache, than.fromCache) &&
+         (underWay >= kBytesUnderWay || isLess(pace.fromMemory, than.fromMemory));
 }
 
 /// Has a kernel that spills nothing assembled with other numbers of registers, and takes what is
@@ -382,7 +414,15 @@ void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
   // What waits for loads in rounds wants more registers, not fewer. Code that grows computes again
   // what it does not keep, or loads one after the other.
   if (!isAlone) {
-    if (const std::optional<int> ctas = oneCtaMore(kernel))
+    const llvm::SmallVector<int, 2> fewer =
+        before->warp.loads != 0 ? nextToAllWarps(kernel) : llvm::SmallVector<int, 2>();
+    bool isTaken = false;
+    for (const int ctas : fewer)
+      if (!isTaken)
+        tryCtas(ctas, [&](const GpuKernel &, const Pace &otherPace) {
+          return isTaken = isLessWork(otherPace, *before);
+        });
+    if (const std::optional<int> ctas = fewer.empty() ? oneCtaMore(kernel) : std::nullopt)
       tryCtas(*ctas, [&](const GpuKernel &other, const Pace &otherPace) {
         return other.registers < kernel.registers &&
                (otherPace.codeBytes <= before->codeBytes ||

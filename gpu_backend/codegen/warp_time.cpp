@@ -64,7 +64,7 @@ Code decoded(llvm::StringRef text, bool branchesByWords) {
 }
 
 struct Loop {
-  int64_t first = 0, last = -1;
+  int64_t first = 0, last = -1, loads = 0;
 };
 
 /// The innermost loop with the most loads; an empty one where no loop loads.
@@ -74,7 +74,6 @@ Loop mainLoop(const Code &code) {
     if (instruction.target >= 0 && instruction.target < static_cast<int64_t>(i))
       loops.push_back({instruction.target, static_cast<int64_t>(i)});
   Loop main;
-  int64_t most = 0;
   for (const Loop &loop : loops) {
     const bool isInnermost = llvm::none_of(loops, [&](const Loop &other) {
       return other.first >= loop.first && other.last <= loop.last &&
@@ -83,10 +82,8 @@ Loop mainLoop(const Code &code) {
     const int64_t loads =
         std::count_if(code.begin() + loop.first, code.begin() + loop.last + 1,
                       [](const Instruction &instruction) { return instruction.isMemory(); });
-    if (isInnermost && loads > most) {
-      most = loads;
-      main = loop;
-    }
+    if (isInnermost && loads > main.loads)
+      main = {loop.first, loop.last, loads};
   }
   return main;
 }
@@ -94,6 +91,7 @@ Loop mainLoop(const Code &code) {
 WarpTime walk(const Code &code, int64_t answer) {
   const Loop main = mainLoop(code);
   WarpTime time;
+  time.loads = main.loads;
   int64_t waited = 0;                     // for memory, in the main loop
   std::array<int64_t, kBarriers> ready{}; // when each barrier is free
   std::array<bool, kBarriers> isMemory{}; // whether it is memory that it waits for

@@ -19,6 +19,7 @@ struct WarpTime {
   /// Of these it waits in that loop for memory behind an iteration's first answer: for loads that
   /// begin in further rounds.
   int64_t inRounds = 0;
+  int64_t loads = 0; ///< of an iteration of that loop
 };
 
 /// The time that a warp takes for a kernel's machine code, where loads take `answer` cycles.

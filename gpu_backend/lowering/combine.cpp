@@ -297,6 +297,48 @@ Elements shuffled(const Elements &elements,
   return result;
 }
 
+namespace {
+
+/// How many values of a type fill a register; 1 of what is not packed.
+size_t valuesPerRegister(llvm::Type *type) {
+  const unsigned bits = type->isPointerTy() ? 64 : type->getScalarSizeInBits();
+  return bits == 8 || bits == 16 ? 32 / bits : 1;
+}
+
+} // namespace
+
+size_t elementsTogether(const Elements &element) {
+  size_t count = 1;
+  for (const llvm::Value *value : element)
+    count = std::max(count, valuesPerRegister(value->getType()));
+  return count;
+}
+
+llvm::SmallVector<Elements>
+shuffledTogether(llvm::IRBuilder<> &builder, llvm::ArrayRef<Elements> elements,
+                 llvm::function_ref<llvm::Value *(llvm::Value *)> shuffle) {
+  llvm::SmallVector<Elements> result(elements.size());
+  for (size_t part = 0; part < elements.front().size(); ++part) {
+    llvm::Type *type = elements.front()[part]->getType();
+    const size_t count = valuesPerRegister(type);
+    for (size_t first = 0; first < elements.size(); first += count) {
+      if (count == 1 || elements.size() - first < count) {
+        for (size_t i = first; i < std::min(first + count, elements.size()); ++i)
+          result[i].push_back(shuffle(elements[i][part]));
+        continue;
+      }
+      llvm::Value *packed =
+          llvm::PoisonValue::get(llvm::FixedVectorType::get(type, static_cast<unsigned>(count)));
+      for (size_t i = 0; i < count; ++i)
+        packed = builder.CreateInsertElement(packed, elements[first + i][part], i);
+      packed = shuffle(packed);
+      for (size_t i = 0; i < count; ++i)
+        result[first + i].push_back(builder.CreateExtractElement(packed, i));
+    }
+  }
+  return result;
+}
+
 LogicalResult lowerAlongAxis(Lowering &lowering, Operation *op, int axis,
                              llvm::function_ref<bool(const LinearLayout &)> fits, RunInLayout run) {
   const auto type = cast<RankedTensorType>(op->getOperand(0).getType());

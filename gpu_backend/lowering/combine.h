@@ -107,6 +107,15 @@ llvm::SmallVector<uint32_t> registersWithout(uint32_t bits, const LinearLayout &
 Elements shuffled(const Elements &elements,
                   llvm::function_ref<llvm::Value *(llvm::Value *)> shuffle);
 
+/// How many elements share a register where values of 8 and 16 bits are packed, by their narrowest
+/// value: 1, 2 or 4.
+size_t elementsTogether(const Elements &element);
+
+/// The same of several elements, whose small values share registers that are shuffled at once.
+llvm::SmallVector<Elements>
+shuffledTogether(llvm::IRBuilder<> &builder, llvm::ArrayRef<Elements> elements,
+                 llvm::function_ref<llvm::Value *(llvm::Value *)> shuffle);
+
 /// The registers of the operands of an op in `layout`, for the registers of its results.
 using RunInLayout = llvm::function_ref<mlir::FailureOr<llvm::SmallVector<Registers>>(
     const LinearLayout &layout, llvm::ArrayRef<Registers> operands)>;

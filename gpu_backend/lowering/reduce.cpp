@@ -12,9 +12,11 @@
 #include "gpu_backend/lowering/extreme_search.h"
 #include "gpu_backend/lowering/families.h"
 
+#include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/layout/shape_layouts.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -81,14 +83,36 @@ private:
     return registersWithout(along_.registers | sharing_.registers, layout_);
   }
 
+  /// Whether a function is computed for each element right before, which takes longer than to add
+  /// what comes out.
+  bool isOfFunctions() const {
+    constexpr size_t kMostOps = 8;
+    llvm::SmallSetVector<Operation *, kMostOps> ops;
+    const auto add = [&](ValueRange values) {
+      for (Value value : values)
+        if (Operation *op = value.getDefiningOp();
+            op && op->getBlock() == op_->getBlock() && tl::isElementwise(op))
+          ops.insert(op);
+    };
+    add(op_->getOperands());
+    for (size_t i = 0; i < ops.size() && i < kMostOps; ++i) {
+      const OpFacts *facts = tl::factsOf(ops[i]);
+      if (facts && facts->cost == OpCost::Function)
+        return true;
+      add(ops[i]->getOperands());
+    }
+    return false;
+  }
+
   /// One after the other, as accesses bring them: few registers are needed, and what is multiplied
   /// is added in one instruction. Where a thread has few results, several sums of each, so that
-  /// instructions need not wait for one another.
+  /// instructions need not wait for one another; but one sum of functions' results, or ptxas
+  /// computes elements that are far apart at the same time, and waits for them.
   void reduceRegisters() {
-    constexpr uint32_t kLeastSums = 4;
+    const uint32_t least = isOfFunctions() ? 1 : 4;
     uint32_t split = 0; // bits of registers that tell the sums of a result apart
     for (uint32_t rest = along_.registers;
-         rest != 0 && sumsWithout(along_.registers & ~split) < kLeastSums; rest &= rest - 1)
+         rest != 0 && sumsWithout(along_.registers & ~split) < least; rest &= rest - 1)
       split |= rest & -rest;
     const uint32_t along = along_.registers & ~split;
     const bool isInOrder = registersFollowAxis();
@@ -119,8 +143,22 @@ private:
         if (isInOrder)
           steps.push_back(coordinateOf(reg) - coordinateOf(kept));
       }
-      elements_[kept] = search_->inThread(elements, steps, combine_);
+      elements_[kept] = isInOrder && isWide() ? ofNeighbours(elements)
+                                              : search_->inThread(elements, steps, combine_);
     }
+  }
+
+  /// Whether no instruction gives the larger one of two values, of floats. Of integers, LLVM makes
+  /// the same of both ways.
+  bool isWide() const { return elements_.front()[0]->getType()->isDoubleTy(); }
+
+  /// Of elements in order, combined with their neighbours.
+  Elements ofNeighbours(llvm::SmallVector<Elements> elements) {
+    for (; elements.size() > 1; elements.resize((elements.size() + 1) / 2))
+      for (size_t i = 0; i < elements.size(); i += 2)
+        elements[i / 2] =
+            i + 1 < elements.size() ? combine_.inOrder(elements[i], elements[i + 1]) : elements[i];
+    return elements.front();
   }
 
   int64_t coordinateOf(uint32_t reg) const {
@@ -176,18 +214,26 @@ private:
       sharing_.lanes |= laneFlag;
       sharing_.registers |= flag;
       shared_.emplace_back(lane, result);
-      for (const uint32_t reg : kept()) {
-        const auto chosen = [&](const Elements &ifUpper, const Elements &ifLower) {
-          Elements elements;
-          for (auto [upper, lower] : llvm::zip_equal(ifUpper, ifLower))
-            elements.push_back(builder.CreateSelect(takesUpper, upper, lower));
-          return elements;
-        };
-        const Elements &lower = elements_[reg], &upper = elements_[reg | flag];
-        const Elements given = chosen(lower, upper);
-        elements_[reg] = ofBoth(chosen(upper, lower), shuffled(given, [&](llvm::Value *value) {
-                                  return lowering_.shuffleXor(value, 1 << lane);
-                                }));
+      const auto chosen = [&](const Elements &ifUpper, const Elements &ifLower) {
+        Elements elements;
+        for (auto [upper, lower] : llvm::zip_equal(ifUpper, ifLower))
+          elements.push_back(builder.CreateSelect(takesUpper, upper, lower));
+        return elements;
+      };
+      const llvm::SmallVector<uint32_t> registers = kept();
+      const size_t together = elementsTogether(elements_[registers.front()]);
+      for (size_t first = 0; first < registers.size(); first += together) {
+        const auto some = llvm::ArrayRef(registers).drop_front(first).take_front(together);
+        llvm::SmallVector<Elements> given, own;
+        for (const uint32_t reg : some) {
+          given.push_back(chosen(elements_[reg], elements_[reg | flag]));
+          own.push_back(chosen(elements_[reg | flag], elements_[reg]));
+        }
+        const auto taken = shuffledTogether(builder, given, [&](llvm::Value *value) {
+          return lowering_.shuffleXor(value, 1 << lane);
+        });
+        for (const auto &[reg, mine, other] : llvm::zip_equal(some, own, taken))
+          elements_[reg] = ofBoth(mine, other);
       }
     }
   }
@@ -201,22 +247,42 @@ private:
     const uint32_t lanes = along_.lanes & ~sharing_.lanes;
     if (lanes == 0)
       return;
-    for (const uint32_t reg : kept()) {
-      if (search_) {
-        elements_[reg] = search_->inLanes(elements_[reg], lanes);
-        continue;
-      }
-      if (llvm::Value *whole = reduceWarpAtOnce(elements_[reg])) {
-        elements_[reg] = {whole};
-        continue;
-      }
-      for (const int bit : lanesInTurn())
-        elements_[reg] = combine_(elements_[reg], shuffled(elements_[reg], [&](llvm::Value *value) {
-                                    return lowering_.shuffleXor(value, 1 << bit);
-                                  }));
-      if (along_.warps == 0)
-        elements_[reg] = sameInLanes(elements_[reg], lanes);
+    const llvm::SmallVector<uint32_t> registers = kept();
+    const bool isEach = search_ || isReducedAtOnce();
+    const size_t together = isEach ? 1 : elementsTogether(elements_[registers.front()]);
+    for (size_t first = 0; first < registers.size(); first += together) {
+      const auto some = llvm::ArrayRef(registers).drop_front(first).take_front(together);
+      if (search_)
+        elements_[some.front()] = search_->inLanes(elements_[some.front()], lanes);
+      else if (isEach)
+        elements_[some.front()] = {reduceWarpAtOnce(elements_[some.front()])};
+      else
+        reduceLanesOf(some, lanes);
     }
+  }
+
+  /// Of some registers, whose small values are shuffled together.
+  void reduceLanesOf(llvm::ArrayRef<uint32_t> registers, uint32_t lanes) {
+    // What a thread has added up of its own registers stays as it is: LLVM would add up pairs of
+    // two results instead, whose operands are to be packed first.
+    if (registers.size() > 1 && along_.registers != 0)
+      for (const uint32_t reg : registers)
+        for (llvm::Value *&value : elements_[reg])
+          if (value->getType()->getScalarSizeInBits() == 16)
+            value = madeHere(lowering_, value);
+    for (const int bit : lanesInTurn()) {
+      llvm::SmallVector<Elements> own;
+      for (const uint32_t reg : registers)
+        own.push_back(elements_[reg]);
+      const auto others = shuffledTogether(lowering_.builder(), own, [&](llvm::Value *value) {
+        return lowering_.shuffleXor(value, 1 << bit);
+      });
+      for (const auto &[reg, mine, other] : llvm::zip_equal(registers, own, others))
+        elements_[reg] = combine_(mine, other);
+    }
+    if (along_.warps == 0)
+      for (const uint32_t reg : registers)
+        elements_[reg] = sameInLanes(elements_[reg], lanes);
   }
 
   /// One of what lanes have that combined what they had with what others had: of elements that
@@ -252,12 +318,9 @@ private:
            elements_.front()[0]->getType()->getIntegerBitWidth() <= 32;
   }
 
-  /// Integers of up to 32 bits over all lanes of a warp in one instruction; null if this is
-  /// something else.
+  /// Integers of up to 32 bits over all lanes of a warp in one instruction.
   llvm::Value *reduceWarpAtOnce(const Elements &elements) {
     using namespace llvm::Intrinsic;
-    if (!isReducedAtOnce())
-      return nullptr;
     const ID intrinsic = reducingIntrinsic();
     llvm::Type *type = elements[0]->getType();
     llvm::IRBuilder<> &builder = lowering_.builder();

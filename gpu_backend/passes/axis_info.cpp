@@ -722,6 +722,15 @@ llvm::SmallVector<int, 3> AxisAnalysis::orderOf(Value pointer) const {
       [&](int dim) { return known(dim) == known(order[0]); });
   const auto best = llvm::max_element(equals, [&](int a, int b) { return near[a] < near[b]; });
   std::rotate(order.begin(), best, std::next(best));
+  // Where the first dimension lies along memory, the whole block is turned, mostly: the others
+  // follow it in their order, as rows that are far apart where nothing says which are nearer.
+  if (order[0] == 0) {
+    const auto distance = [&](int dim) { return std::abs(info.dims[dim].spacing.apart); };
+    std::sort(std::next(order.begin()), order.end(), [&](int a, int b) {
+      return known(a) != known(b) ? known(a) > known(b)
+                                  : std::pair(distance(a), a) < std::pair(distance(b), b);
+    });
+  }
   return order;
 }
 

@@ -89,14 +89,41 @@ bool isInInnermostLoop(Operation *op) {
                        [](Operation &other) { return isa<LoopLikeOpInterface>(other); });
 }
 
+/// Whether addresses are computed from `value` in its block.
+bool leadsToAddresses(Value value) {
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  llvm::SmallVector<Value> open{value};
+  while (!open.empty())
+    for (Operation *user : open.pop_back_val().getUsers()) {
+      if (isa<tl::AddPtrOp>(user))
+        return true;
+      if (isPure(user) && user->getBlock() == value.getParentBlock() && seen.insert(user).second)
+        llvm::append_range(open, user->getResults());
+    }
+  return false;
+}
+
+/// Whether a thread loads many indices, such as the places of rows, that are not neighbours: of
+/// neighbours it may load vectors, there or at the addresses that they lead to.
+bool isManyIndices(Operation *op) {
+  constexpr size_t kManyBits = 3;
+  if (!isa<tl::LoadOp>(op) || !leadsToAddresses(op->getResult(0)))
+    return false;
+  const LinearLayout &layout = tlg::layoutOf(op->getResult(0).getType());
+  return layout.registers.size() >= kManyBits &&
+         cast<RankedTensorType>(op->getResult(0).getType()).getRank() == 1 &&
+         !llvm::is_contained(layout.registers, ElementBits{1});
+}
+
 /// What makes it worth looking at a block. Indices are, in innermost loops: elsewhere they cost
 /// little, and what is passed on says nothing of how addresses differ.
 bool isCostly(Operation *op) {
   if (op->getNumResults() != 1 || !isBlock(op->getResult(0)))
     return false;
   if (isa<IntegerType>(getElementTypeOrSelf(op->getResult(0).getType())))
-    return costClass(op) >= OpCost::Divide && (isPlain(op) || isa<tl::ScanOp>(op)) &&
-           !dividesByConstant(op) && isInInnermostLoop(op) && !leadsToVectors(op->getResult(0));
+    return isManyIndices(op) ||
+           (costClass(op) >= OpCost::Divide && (isPlain(op) || isa<tl::ScanOp>(op)) &&
+            !dividesByConstant(op) && isInInnermostLoop(op) && !leadsToVectors(op->getResult(0)));
   return isa<tl::ScanOp>(op) || (isPlain(op) && costClass(op) >= OpCost::Divide);
 }
 

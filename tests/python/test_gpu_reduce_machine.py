@@ -390,3 +390,80 @@ def test_tables_in_branches_wait_for_those_before_them_only(
     assert out[n] == -1
     # One for each sum, between writing and reading its table.
     assert len(re.findall(r"\bbar(?:rier)?\.sync", kernel.asm["ptx"])) == 6
+
+
+@triton.jit
+def far_rows_kernel(x_ptr, out_ptr, stride, M: tl.constexpr, N: tl.constexpr, WAY: tl.constexpr):
+    row, column = tl.arange(0, M), tl.arange(0, N)
+    x = tl.load(x_ptr + row[:, None] * stride + column[None, :])
+    found = tl.sum(x, 1) if WAY == "sum" else tl.reduce(x, 1, larger)
+    tl.store(out_ptr + row, found)
+
+
+@pytest.mark.parametrize(
+    ("way", "dtype", "columns", "shuffles"),
+    # A thread has 32 rows, of which lanes combine parts in three steps or five; of four rows that
+    # all warps share, half are left behind each of the first steps.
+    [("sum", "float16", 8, 3 * 16), ("largest", "float16", 8, 3 * 16),
+     ("largest", "int8", 8, 3 * 8), ("largest", "float32", 8, 3 * 32),
+     ("largest", "int16", 32, 5 * 16), ("sum", "float16", 1024, 1 + 1 + 3)],
+)  # fmt: skip
+def test_small_results_are_shuffled_together(
+    way: str, dtype: str, columns: int, shuffles: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two results of 16 bits, or four of 8, in each shuffle."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    rows, warps = 4096 // columns, 8 if columns > 32 else 4
+    x = np.random.default_rng(3).integers(-9, 9, (rows, columns + 1)).astype(dtype)
+    out = np.empty(rows, dtype)
+    kernel = far_rows_kernel.warmup(
+        x, out, columns + 1, rows, columns, way, grid=(1,), arch="sm_90a", num_warps=warps
+    )
+    ptx_machine.run(kernel, [x, out, columns + 1])
+    np.testing.assert_array_equal(out, (np.sum if way == "sum" else np.max)(x[:, :columns], axis=1))
+    exchange = kernel.asm["ptx"].partition("bar.sync")[0]  # behind it, lanes read tables
+    assert exchange.count("shfl.sync.bfly") == shuffles
+
+
+@triton.jit
+def sum_kernel(x_ptr, out_ptr, N: tl.constexpr, IS_FUNCTION: tl.constexpr):
+    x = tl.load(x_ptr + tl.arange(0, N))
+    tl.store(out_ptr, tl.sum(tl.exp(x - 1) if IS_FUNCTION else x))
+
+
+@pytest.mark.parametrize(("is_function", "steps"), [(True, 15), (False, 3 + 2)])
+def test_functions_are_added_up_in_turn(
+    is_function: bool, steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A thread has 16 numbers: four sums of four, but one of results that take longer than sums."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    x, out = np.linspace(-1, 1, 512, dtype=np.float32), np.empty(1, np.float32)
+    kernel = sum_kernel.warmup(x, out, 512, is_function, grid=(1,), arch="sm_90a", num_warps=1)
+    depth: dict[str, int] = {}
+    for result, a, b in re.findall(
+        r"add(?:\.rn)?\.f32 \t(%\w+), (%\w+), (%\w+);", kernel.asm["ptx"].partition("shfl")[0]
+    ):
+        depth[result] = 1 + max(depth.get(a, 0), depth.get(b, 0))
+    assert max(depth.values()) == steps
+    ptx_machine.run(kernel, [x, out])
+    np.testing.assert_allclose(
+        out, np.sum(np.exp(x - 1) if is_function else x), rtol=1e-5, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize(("dtype", "maxima"), [(np.float64, 0), (np.float32, 15)])
+def test_doubles_of_a_thread_are_compared_in_pairs(
+    dtype: Any, maxima: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 16 numbers of 4 bytes a thread looks for the largest one first, and then for its place. Of
+    8 bytes no instruction gives the larger one."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    x = np.random.default_rng(2).permutation(512).astype(dtype)[None]
+    out = np.empty(1, np.int32)
+    kernel = places_kernel.warmup(
+        x, None, out, "argmax", 1, 512, grid=(1,), arch="sm_90a", num_warps=1
+    )
+    ptx_machine.run(kernel, [x, out])
+    assert out[0] == x[0].argmax()
+    in_thread = kernel.asm["ptx"].partition("shfl")[0]
+    assert len(re.findall(r"\tmax(?:\.NaN)?\.[fsu]\d\d ", in_thread)) == maxima

@@ -485,6 +485,31 @@ def test_registers_more_let_loads_begin_together():
     assert ".minnctapersm" not in kernel.asm["ptx"]
 
 
+@blockscope.jit
+def sums_of_windows(
+    x_ptr, weights_ptr, out_ptr, rows, columns, height, width, M: tl.constexpr, N: tl.constexpr
+):
+    row = tl.program_id(0) * M + tl.arange(0, M)[:, None]
+    column = tl.program_id(1) * N + tl.arange(0, N)[None, :]
+    total = tl.zeros((M, N), tl.float32)
+    for i in range(height):
+        for j in range(width):
+            inside = (row + i < rows) & (column + j < columns)
+            x = tl.load(x_ptr + (row + i) * columns + column + j, inside, 0)
+            total += x * tl.load(weights_ptr + i * width + j)
+    tl.store(out_ptr + row * columns + column, total, (row < rows) & (column < columns))
+
+
+def test_registers_more_spare_instructions():
+    """With the 32 registers that let all warps run, ptxas computed addresses and masks again."""
+    x = torch.zeros(1 << 14)
+    kernel = compiled(sums_of_windows, x, x, x, 999, 1111, 13, 15, M=4, N=256, num_warps=4)
+    assert ".minnctapersm" in kernel.asm["ptx"]
+    assert 32 < kernel.n_regs <= 56 and kernel.n_spills == 0
+    kernel = compiled(scaled_rows, *(tl.bfloat16,) * 4, SIZE=1024, BLOCK=1024, num_warps=4)
+    assert kernel.n_regs <= 32 and ".minnctapersm" not in kernel.asm["ptx"]
+
+
 def test_registers_far_below_the_demand_are_not_tried(monkeypatch, tmp_path):
     """All loads stand before the products, and ptxas puts them in between."""
     count = runs_of_ptxas(monkeypatch, tmp_path)

@@ -826,3 +826,39 @@ func.func @counted_mask(%a: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %out: !tl
   tl.store %countTo, %count : tensor<64x!tl.ptr<i32>>, tensor<64xi32>
   return
 }
+
+// -----
+
+// A block whose first dimension lies along memory is turned: the second one follows in the lanes,
+// not the last one, where nothing is known of either stride.
+// CHECK: #[[TURNED:layout[0-9]*]] = #tlg.layout<registers = [64, 128, 4], lanes = [256, 512, 8, 16, 32], warps = [1, 2]>
+// CHECK-LABEL: func.func @turned(
+// CHECK: tl.load {{.*}} -> tensor<16x8x8xf32
+func.func @turned(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %rows: i32 {tl.divisibility = 16 : i32}, %planes: i32 {tl.divisibility = 16 : i32}) {
+  %i = tl.range 0 to 16 : tensor<16xi32>
+  %j = tl.range 0 to 8 : tensor<8xi32>
+  %k = tl.range 0 to 8 : tensor<8xi32>
+  %0 = tl.expand_dims %i axis 1 : tensor<16xi32> -> tensor<16x1xi32>
+  %1 = tl.expand_dims %0 axis 2 : tensor<16x1xi32> -> tensor<16x1x1xi32>
+  %2 = tl.expand_dims %j axis 0 : tensor<8xi32> -> tensor<1x8xi32>
+  %3 = tl.expand_dims %2 axis 2 : tensor<1x8xi32> -> tensor<1x8x1xi32>
+  %4 = tl.expand_dims %k axis 0 : tensor<8xi32> -> tensor<1x8xi32>
+  %5 = tl.expand_dims %4 axis 1 : tensor<1x8xi32> -> tensor<1x1x8xi32>
+  %6 = tl.splat %rows : i32 -> tensor<1x8x1xi32>
+  %7 = arith.muli %3, %6 : tensor<1x8x1xi32>
+  %8 = tl.splat %planes : i32 -> tensor<1x1x8xi32>
+  %9 = arith.muli %5, %8 : tensor<1x1x8xi32>
+  %10 = tl.broadcast %7 : tensor<1x8x1xi32> -> tensor<1x8x8xi32>
+  %11 = tl.broadcast %9 : tensor<1x1x8xi32> -> tensor<1x8x8xi32>
+  %12 = arith.addi %10, %11 : tensor<1x8x8xi32>
+  %13 = tl.broadcast %12 : tensor<1x8x8xi32> -> tensor<16x8x8xi32>
+  %14 = tl.broadcast %1 : tensor<16x1x1xi32> -> tensor<16x8x8xi32>
+  %15 = arith.addi %13, %14 : tensor<16x8x8xi32>
+  %16 = tl.splat %x : !tl.ptr<f32> -> tensor<16x8x8x!tl.ptr<f32>>
+  %17 = tl.addptr %16, %15 : tensor<16x8x8x!tl.ptr<f32>>, tensor<16x8x8xi32>
+  %v = tl.load %17 : tensor<16x8x8x!tl.ptr<f32>> -> tensor<16x8x8xf32>
+  %18 = tl.splat %y : !tl.ptr<f32> -> tensor<16x8x8x!tl.ptr<f32>>
+  %19 = tl.addptr %18, %15 : tensor<16x8x8x!tl.ptr<f32>>, tensor<16x8x8xi32>
+  tl.store %19, %v : tensor<16x8x8x!tl.ptr<f32>>, tensor<16x8x8xf32>
+  return
+}

@@ -171,3 +171,40 @@ module attributes {tlg.arch = "sm_90a", tlg.num_warps = 4 : i32} {
     return
   }
 }
+
+// -----
+
+// Places of rows, of which 16 lanes would load the same 16 each: each loads one, and passes on what
+// comes of it. Rows are no neighbours in a thread, so no vectors are lost.
+// CHECK-DAG: #[[ROWS:.*]] = #tlg.layout<registers = [8, 16, 32, 64], lanes = [0, 0, 0, 0, 1]
+// CHECK-DAG: #[[SHARED:.*]] = #tlg.layout<registers = [], lanes = [8, 16, 32, 64, 1], warps = [2, 4]>
+// CHECK-LABEL: func.func @places(
+// CHECK-COUNT-2: tl.load {{.*}} -> tensor<128xi16, #[[SHARED]]>
+// CHECK: %[[SUM:.*]] = arith.addi {{.*}} : tensor<128xi64, #[[SHARED]]>
+// CHECK: tlg.convert_layout {{.*}} -> tensor<128x!tl.ptr<f32>, #[[ROWS]]>
+// CHECK-NOT: tlg.convert_layout
+#rows = #tlg.layout<registers = [8, 16, 32, 64], lanes = [0, 0, 0, 0, 1], warps = [2, 4]>
+module attributes {tlg.arch = "sm_90a", tlg.num_warps = 4 : i32} {
+  func.func @places(%x: !tl.ptr<i16>, %out: !tl.ptr<f32>, %a: i64, %b: i64) -> tensor<128x!tl.ptr<f32>, #rows> {
+    %two = arith.constant dense<2> : tensor<128xi32, #rows>
+    %one = arith.constant dense<1> : tensor<128xi32, #rows>
+    %i = tl.range 0 to 128 : tensor<128xi32, #rows>
+    %p = tl.splat %x : !tl.ptr<i16> -> tensor<128x!tl.ptr<i16>, #rows>
+    %0 = arith.muli %i, %two : tensor<128xi32, #rows>
+    %1 = arith.addi %0, %one : tensor<128xi32, #rows>
+    %2 = tl.addptr %p, %0 : tensor<128x!tl.ptr<i16>, #rows>, tensor<128xi32, #rows>
+    %3 = tl.addptr %p, %1 : tensor<128x!tl.ptr<i16>, #rows>, tensor<128xi32, #rows>
+    %c = tl.load %2 {tlg.vector = array<i32: 0, 1>} : tensor<128x!tl.ptr<i16>, #rows> -> tensor<128xi16, #rows>
+    %d = tl.load %3 {tlg.vector = array<i32: 0, 1>} : tensor<128x!tl.ptr<i16>, #rows> -> tensor<128xi16, #rows>
+    %4 = arith.extsi %c : tensor<128xi16, #rows> to tensor<128xi64, #rows>
+    %5 = arith.extsi %d : tensor<128xi16, #rows> to tensor<128xi64, #rows>
+    %6 = tl.splat %a : i64 -> tensor<128xi64, #rows>
+    %7 = tl.splat %b : i64 -> tensor<128xi64, #rows>
+    %8 = arith.muli %4, %6 : tensor<128xi64, #rows>
+    %9 = arith.muli %5, %7 : tensor<128xi64, #rows>
+    %sum = arith.addi %8, %9 : tensor<128xi64, #rows>
+    %q = tl.splat %out : !tl.ptr<f32> -> tensor<128x!tl.ptr<f32>, #rows>
+    %r = tl.addptr %q, %sum : tensor<128x!tl.ptr<f32>, #rows>, tensor<128xi64, #rows>
+    return %r : tensor<128x!tl.ptr<f32>, #rows>
+  }
+}
