@@ -219,11 +219,13 @@ def TLG_MmaOp : TLG_Op<"mma", [DeclareOpInterfaceMethods<MemoryEffectsOpInterfac
   let description = [{
     Operands in registers have the layouts of layout/mma_layouts.h for `operand_bytes` (of an element
     as it is multiplied) and `warps` (along M, N and the batch). With `scales` both are scaled, as those
-    of tl.dot (gpu_backend/passes/scaled_dots.h).
+    of tl.dot (gpu_backend/passes/scaled_dots.h). With `turned` the instruction takes the columns of
+    the second operand as its rows.
   }];
   let arguments = (ins TLG_Block:$a, TLG_Block:$b, AnyRankedTensor:$acc, Variadic<AnyRankedTensor>:$scales,
       I32Attr:$operand_bytes, DenseI32ArrayAttr:$warps, DefaultValuedAttr<StrAttr, "\"ieee\"">:$input_precision,
-      DefaultValuedAttr<BoolAttr, "false">:$a_unsigned, DefaultValuedAttr<BoolAttr, "false">:$b_unsigned);
+      DefaultValuedAttr<BoolAttr, "false">:$a_unsigned, DefaultValuedAttr<BoolAttr, "false">:$b_unsigned,
+      UnitAttr:$turned);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = [{
     $a `,` $b `,` $acc (`scales` $scales^)? attr-dict `:` type($a) `,` type($b) (`scales` type($scales)^)? `->` type($result)

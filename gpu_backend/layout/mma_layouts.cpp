@@ -1,9 +1,13 @@
 // Fragments as lists of bits, and the loop that repeats them over warps and shape.
 #include "gpu_backend/layout/mma_layouts.h"
 
+#include "gpu_backend/layout/shape_layouts.h"
+
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <cassert>
+#include <utility>
 
 namespace blockscope::gpu {
 namespace {
@@ -61,8 +65,8 @@ struct DepthOfLane {
   int next;   ///< where those of the next lane are
 
   DepthOfLane(int elementBytes, DepthOrder depth) {
-    assert((depth == DepthOrder::Plain || elementBytes == (depth == DepthOrder::Paired ? 4 : 1)) &&
-           "pairs are for operands of 4 bytes, neighbours for bytes");
+    assert((depth == DepthOrder::Plain || elementBytes == bytesFor(depth)) &&
+           "pairs are for operands of 4 bytes, eights for 2 bytes, neighbours for bytes");
     pack = elementBytes < 4 ? 4 / elementBytes : 1;
     second = elementBytes == 8 ? 0 : 4 * pack;
     next = pack;
@@ -70,14 +74,30 @@ struct DepthOfLane {
       second = 0;
     } else if (depth != DepthOrder::Plain) {
       second = pack;
-      next = 2 * pack;
+      next = 2 * pack * instructionsInRun(depth);
     }
   }
+
+  static int bytesFor(DepthOrder depth) {
+    return depth == DepthOrder::Paired ? 4 : depth == DepthOrder::Eights ? 2 : 1;
+  }
+  /// How many instructions share the neighbours that a lane has.
+  static int instructionsInRun(DepthOrder depth) { return depth == DepthOrder::Eights ? 2 : 1; }
 };
 
 /// The depth of one instruction in elements of an operand.
 int depthOfFragment(int elementBytes, DepthOrder depth) {
   return mmaDepth(elementBytes) / (depth == DepthOrder::PackedNeighbours ? 2 : 1);
+}
+
+/// The registers of further instructions along K.
+void furtherDepths(FragmentBuilder &builder, Bases &registers, Axis axis, int elementBytes,
+                   DepthOrder depth) {
+  const DepthOfLane ofLane(elementBytes, depth);
+  const int run = DepthOfLane::instructionsInRun(depth);
+  if (run > 1)
+    builder.bits(registers, axis, 2 * ofLane.pack, ofLane.next);
+  builder.rest(registers, axis, int64_t{run} * depthOfFragment(elementBytes, depth));
 }
 
 /// The fragment of A in a warp: rows 0-15 (0-7 for 8 bytes), `32 / elementBytes` deep. wgmma has
@@ -86,10 +106,12 @@ LinearLayout fragmentA(FragmentBuilder &builder, int elementBytes, DepthOrder de
   LinearLayout layout;
   const DepthOfLane ofLane(elementBytes, depth);
   builder.bits(layout.registers, kColumn, 1, ofLane.pack);
-  if (elementBytes < 8)
+  if (elementBytes < 8 && depth != DepthOrder::Eights)
     builder.bit(layout.registers, kRow, 8);
   if (ofLane.second != 0)
     builder.bit(layout.registers, kColumn, ofLane.second);
+  if (depth == DepthOrder::Eights)
+    builder.bit(layout.registers, kRow, 8);
   builder.bits(layout.lanes, kColumn, ofLane.next, 4 * ofLane.next);
   builder.bits(layout.lanes, kRow, 1, 8);
   return layout;
@@ -128,7 +150,7 @@ LinearLayout mmaOperandA(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWar
   LinearLayout layout = fragmentA(builder, elementBytes, depth);
   builder.bits(layout.warps, kRow, rows, rows * warps.m);
   builder.copies(layout.warps, warps.n);
-  builder.rest(layout.registers, kColumn, depthOfFragment(elementBytes, depth));
+  furtherDepths(builder, layout.registers, kColumn, elementBytes, depth);
   builder.rest(layout.registers, kRow, rows * warps.m);
   builder.batch(layout, warps.batch);
   return layout;
@@ -146,10 +168,32 @@ LinearLayout mmaOperandB(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWar
   builder.bits(layout.lanes, kColumn, 1, 8);
   builder.copies(layout.warps, warps.m);
   builder.bits(layout.warps, kColumn, 8, 8 * warps.n);
-  builder.rest(layout.registers, kRow, depthOfFragment(elementBytes, depth));
+  furtherDepths(builder, layout.registers, kRow, elementBytes, depth);
   builder.rest(layout.registers, kColumn, 8 * warps.n);
   builder.batch(layout, warps.batch);
   return layout;
+}
+
+MmaLayouts mmaLayouts(llvm::ArrayRef<int64_t> shapeA, llvm::ArrayRef<int64_t> shapeB,
+                      int elementBytes, MmaWarps warps, DepthOrder depth, bool isTurned) {
+  llvm::SmallVector<int64_t, 3> shape(shapeA);
+  shape.back() = shapeB.back();
+  if (!isTurned)
+    return {mmaOperandA(shapeA, elementBytes, warps, depth),
+            mmaOperandB(shapeB, elementBytes, warps, depth),
+            mmaAccumulator(shape, elementBytes, warps)};
+  std::swap(warps.m, warps.n);
+  auto order = llvm::to_vector(llvm::seq<int>(0, static_cast<int>(shape.size())));
+  std::swap(order[order.size() - 2], order.back());
+  const auto turned = [&](llvm::ArrayRef<int64_t> original, const auto &layoutOf) {
+    llvm::SmallVector<int64_t, 3> sizes(original);
+    std::swap(sizes[sizes.size() - 2], sizes.back());
+    return transposed(layoutOf(sizes), ShapeBits(sizes), order);
+  };
+  using Shape = llvm::ArrayRef<int64_t>;
+  return {turned(shapeA, [&](Shape s) { return mmaOperandB(s, elementBytes, warps, depth); }),
+          turned(shapeB, [&](Shape s) { return mmaOperandA(s, elementBytes, warps, depth); }),
+          turned(shape, [&](Shape s) { return mmaAccumulator(s, elementBytes, warps); })};
 }
 
 LinearLayout mmaScales(llvm::ArrayRef<int64_t> shape, MmaScales scales, MmaWarps warps) {

@@ -16,6 +16,8 @@ namespace blockscope::gpu {
 /// How many warps lie along each dimension of a dot; powers of two.
 struct MmaWarps {
   int64_t m = 1, n = 1, batch = 1;
+
+  bool operator==(const MmaWarps &other) const = default;
 };
 
 /// Which elements of K an instruction takes where. Any order will do that both operands have.
@@ -30,6 +32,11 @@ enum class DepthOrder : uint8_t {
   /// The same of bytes that hold two elements each, and so half as many of them: one word of four
   /// becomes the two that the instruction takes of a line. Shapes: K counts the bytes, at least 16.
   PackedNeighbours,
+  /// For operands of 2 bytes: a thread has eight neighbours of the depth of two instructions. What
+  /// they are converted from, bytes or parts of words, then comes in one piece. In a fragment of A
+  /// the neighbours of one row, two words, are side by side: the instruction takes its words 0, 2,
+  /// 1 and 3. Shapes: K is at least twice `mmaDepth`.
+  Eights,
 };
 
 /// Depth K of one mma.sync for operands of `elementBytes`: 32, 16, 8 for 1, 2, 4 bytes
@@ -53,6 +60,15 @@ LinearLayout mmaOperandA(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWar
 /// The second operand of mma.sync, K x N, as `mmaOperandA`.
 LinearLayout mmaOperandB(llvm::ArrayRef<int64_t> shape, int elementBytes, MmaWarps warps,
                          DepthOrder depth = DepthOrder::Plain);
+
+/// The layouts of a dot by mma.sync. `isTurned`: the instruction multiplies the transposed
+/// operands, the second one first, and adds up the transposed result; `warps` lie along M and N all
+/// the same.
+struct MmaLayouts {
+  LinearLayout a, b, accumulator;
+};
+MmaLayouts mmaLayouts(llvm::ArrayRef<int64_t> shapeA, llvm::ArrayRef<int64_t> shapeB,
+                      int elementBytes, MmaWarps warps, DepthOrder depth, bool isTurned);
 
 /// How mma.sync takes the scales of one operand, from words of four of them.
 struct MmaScales {

@@ -84,6 +84,24 @@ SharedLayout swizzledShared(llvm::ArrayRef<int64_t> shape, int contiguousDim, in
   return shared;
 }
 
+SharedLayout withReversedSwizzle(SharedLayout layout) {
+  constexpr uint32_t kChunkBytes = 16, kRowBytes = 128;
+  const auto place = [](ElementBits offset) { return llvm::bit_floor(offset); };
+  const auto flips = [&](ElementBits offset) {
+    return offset == 0 ? 0 : (offset ^ place(offset)) & (kRowBytes - kChunkBytes);
+  };
+  ElementBits all = 0;
+  for (const ElementBits offset : layout.offsets)
+    all |= flips(offset);
+  for (ElementBits &offset : layout.offsets) {
+    ElementBits reversed = 0;
+    for (ElementBits low = kChunkBytes, high = place(all); low <= all; low *= 2, high /= 2)
+      reversed |= (flips(offset) & low) != 0 ? high : 0;
+    offset = (offset ^ flips(offset)) | reversed;
+  }
+  return layout;
+}
+
 int phaseWavefronts(llvm::ArrayRef<ElementBits> offsets) {
   Bases words, banks;
   for (const ElementBits offset : offsets) {

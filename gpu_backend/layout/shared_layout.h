@@ -51,6 +51,12 @@ SharedLayout plainShared(int width, int elementBytes);
 SharedLayout swizzledShared(llvm::ArrayRef<int64_t> shape, int contiguousDim, int elementBytes,
                             int swizzleBytes);
 
+/// The layout with its chunks of 16 bytes moved by the bits of a row's number in the other order:
+/// neighbouring rows are far apart in the banks. Lanes that read 32 or 64 bytes of each of some
+/// rows in wide vectors then meet no conflicts; to those that read one chunk of eight rows it is
+/// all the same. wgmma and TMA do not know it.
+SharedLayout withReversedSwizzle(SharedLayout layout);
+
 /// All bits that some basis flips.
 inline ElementBits flippedBits(llvm::ArrayRef<ElementBits> bases) {
   ElementBits bits = 0;

@@ -43,7 +43,7 @@ bool widensFp8(Lowering &lowering, tlg::MmaOp op) {
 Instruction makeInstruction(Lowering &lowering, tlg::MmaOp op) {
   const int bytes = widensFp8(lowering, op) ? 2 : static_cast<int>(op.getOperandBytes());
   llvm::IRBuilder<> &builder = lowering.builder();
-  const Type a = elementOfOperand(op.getA()), b = elementOfOperand(op.getB());
+  const Type a = elementOfOperand(op.getA()), b = elementOfOperand(op.getB()); // if turned, alike
   Instruction result;
   const bool isDouble = bytes == 8;
   const bool isInteger = a.isInteger(8);
@@ -182,8 +182,11 @@ LogicalResult lowerMma(Lowering &lowering, Operation *op) {
   const int64_t k = shapeOfOperand(mma.getA()).back();
   const llvm::ArrayRef<int32_t> warps = mma.getWarps();
   const auto along = [](int64_t size, int64_t step) { return std::max<int64_t>(1, size / step); };
-  const Tiles tiles{along(shape[rank - 2], (bytes == 8 ? 8 : 16) * warps[0]),
-                    along(shape[rank - 1], 8 * warps[1]), along(k, mmaDepth(bytes)),
+  // Rows and columns are those of the instruction from here on.
+  const bool isTurned = mma.getTurned();
+  const int rows = isTurned ? 1 : 0, columns = 1 - rows;
+  const Tiles tiles{along(shape[rank - 2 + rows], (bytes == 8 ? 8 : 16) * warps[rows]),
+                    along(shape[rank - 2 + columns], 8 * warps[columns]), along(k, mmaDepth(bytes)),
                     rank == 3 ? along(shape[0], warps[2]) : 1};
   const Instruction instruction = makeInstruction(lowering, mma);
   const OperandFormat format = OperandFormat::of(mma);
@@ -207,15 +210,20 @@ LogicalResult lowerMma(Lowering &lowering, Operation *op) {
 
   const MmaWarps split{warps[0], warps[1], warps[2]};
   const int depth = mmaDepth(bytes);
-  MmaOperand a(lowering, mma.getA(), format,
-               mmaOperandA(shapeOfOperand(mma.getA()), bytes, split, depthOrderOf(mma)),
+  const DepthOrder depthOrder = depthOrderOf(mma);
+  MmaLayouts layouts = mmaLayouts(shapeOfOperand(mma.getA()), shapeOfOperand(mma.getB()), bytes,
+                                  split, depthOrder, isTurned);
+  if (isTurned)
+    std::swap(layouts.a, layouts.b);
+  MmaOperand a(lowering, isTurned ? mma.getB() : mma.getA(), format, layouts.a,
                (bytes == 8 ? 8 : 16) * depth / 32);
-  MmaOperand b(lowering, mma.getB(), format,
-               mmaOperandB(shapeOfOperand(mma.getB()), bytes, split, depthOrderOf(mma)),
-               8 * depth / 32);
+  MmaOperand b(lowering, isTurned ? mma.getA() : mma.getB(), format, layouts.b, 8 * depth / 32);
   const auto multiplyTile = [&](int64_t batch, int64_t i, int64_t j, int64_t step,
                                 const std::pair<int, int> &terms) {
-    const auto wordsA = a.words((batch * tiles.m + i) * tiles.k + step, terms.first);
+    llvm::SmallVector<llvm::Value *, 4> wordsA(
+        a.words((batch * tiles.m + i) * tiles.k + step, terms.first));
+    if (depthOrder == DepthOrder::Eights)
+      std::swap(wordsA[1], wordsA[2]);
     const auto wordsB = b.words((batch * tiles.n + j) * tiles.k + step, terms.second);
     const auto part =
         llvm::MutableArrayRef(sums).slice(((batch * tiles.m + i) * tiles.n + j) * size, size);

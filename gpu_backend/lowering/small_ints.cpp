@@ -73,6 +73,13 @@ private:
                                     {low, high, lowering_.i32(selector)});
   }
 
+  /// `(value & mask) | more` as one instruction: ptxas makes two of it where both are constants.
+  llvm::Value *bitsOf(llvm::Value *value, uint32_t mask, uint32_t more) {
+    return lowering_.assembly(builder_.getInt32Ty(), "lop3.b32 $0, $1, $2, $3, 0xea;", "=r,r,n,n",
+                              {value, lowering_.i32(mask), lowering_.i32(more)},
+                              /*hasSideEffects=*/false);
+  }
+
   llvm::Value *packed(llvm::ArrayRef<llvm::Value *> bytes) {
     llvm::Value *word = llvm::PoisonValue::get(llvm::FixedVectorType::get(builder_.getInt8Ty(), 4));
     for (size_t i = 0; i < 4; ++i) // the last one again where there are fewer
@@ -106,11 +113,11 @@ private:
         subtract(prmt(positive, lowering_.i32(0x64646464), selector),
                  lowering_.i32(isUnsigned_ ? 0x64006400 : 0x64806480), left, results);
       } else { // 128 + the low 7 bits, less 128, or 256 where the sign is set
-        const auto part = [&](uint32_t mask) {
-          return prmt(builder_.CreateAnd(word, lowering_.i32(mask)), lowering_.i32(0x43434343),
-                      selector);
-        };
-        subtract(part(~kSigns), part(kSigns), left, results);
+        // Of a constant and a selector ptxas keeps one in a uniform register, which it moves for
+        // each prmt. Zero is a register.
+        llvm::Value *bytes = prmt(word, lowering_.i32(0), selector);
+        const auto part = [&](uint32_t mask) { return bitsOf(bytes, mask, 0x43004300); };
+        subtract(part(0x007f007f), part(0x00800080), left, results);
       }
     }
   }

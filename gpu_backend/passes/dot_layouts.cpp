@@ -5,6 +5,7 @@
 #include "core/ir/facts.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/blocked_layout.h"
+#include "gpu_backend/passes/mma_forms.h"
 #include "gpu_backend/passes/scaled_dots.h"
 #include "gpu_backend/passes/shared_operands.h"
 #include "gpu_backend/passes/split_dots.h"
@@ -383,9 +384,17 @@ DotLayouts chooseDotLayouts(tl::DotOp dot, const AxisAnalysis &axes, const GpuTa
                       mmaScales(scalesOf(1).getShape(), mma.scalesB, layouts.warps)};
     return layouts;
   }
-  layouts.depth = depthOrder(dot, bytes, layouts.warps, axes);
-  layouts.a = mmaOperandA(aShape, bytes, layouts.warps, layouts.depth);
-  layouts.b = mmaOperandB(bShape, bytes, layouts.warps, layouts.depth);
+  MmaForm form{layouts.warps, depthOrder(dot, bytes, layouts.warps, axes)};
+  if (bytes == 2 && elementOf(dot.getA()).getIntOrFloatBitWidth() == 16 &&
+      !isOfPayloads(dot.getInputPrecision()))
+    form = formOfNarrow(dot, form, axes, /*keepsRows=*/feedsDot(dot) || takesRows(dot));
+  layouts.warps = form.warps;
+  layouts.depth = form.depth;
+  layouts.isTurned = form.isTurned;
+  MmaLayouts ofForm = mmaLayouts(aShape, bShape, bytes, form.warps, form.depth, form.isTurned);
+  layouts.a = std::move(ofForm.a);
+  layouts.b = std::move(ofForm.b);
+  layouts.accumulator = std::move(ofForm.accumulator);
   return layouts;
 }
 
@@ -403,6 +412,8 @@ bool isBareSum(Value value) {
 void setDepthOrder(Operation *dot, DepthOrder depth) {
   if (depth == DepthOrder::Paired)
     dot->setAttr(kPairedDepthAttribute, UnitAttr::get(dot->getContext()));
+  if (depth == DepthOrder::Eights)
+    dot->setAttr(kEightsDepthAttribute, UnitAttr::get(dot->getContext()));
 }
 
 } // namespace
@@ -443,7 +454,8 @@ Value createDot(OpBuilder &builder, tl::DotOp dot, const DotLayouts &layouts, Va
   auto made = tlg::MmaOp::create(builder, location, accumulator.getType(), a, b, accumulator,
                                  scales, builder.getI32IntegerAttr(layouts.operandBytes),
                                  builder.getDenseI32ArrayAttr(warps), dot.getInputPrecisionAttr(),
-                                 dot.getAUnsignedAttr(), dot.getBUnsignedAttr());
+                                 dot.getAUnsignedAttr(), dot.getBUnsignedAttr(),
+                                 layouts.isTurned ? builder.getUnitAttr() : UnitAttr());
   setDepthOrder(made, layouts.depth);
   return made.getResult();
 }

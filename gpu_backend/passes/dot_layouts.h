@@ -27,6 +27,7 @@ struct DotLayouts {
   /// Of the operands; nothing where any layout will do.
   std::optional<LinearLayout> a, b;
   DepthOrder depth = DepthOrder::Plain;      ///< in which both operands have K
+  bool isTurned = false;                     ///< of mma.sync (mmaLayouts)
   llvm::SmallVector<LinearLayout, 2> scales; ///< of a block-scaled dot
   LinearLayout accumulator;
 };

@@ -130,7 +130,9 @@ SharedLayout inOrder(SharedLayout layout, const ShapeBits &shape, int dim, Depth
 } // namespace
 
 DepthOrder depthOrderOf(Operation *dot) {
-  return dot->hasAttr(kPairedDepthAttribute) ? DepthOrder::Paired : DepthOrder::Plain;
+  if (dot->hasAttr(kPairedDepthAttribute))
+    return DepthOrder::Paired;
+  return dot->hasAttr(kEightsDepthAttribute) ? DepthOrder::Eights : DepthOrder::Plain;
 }
 
 SharedLayout sharedForOperand(RankedTensorType type, int dim, DepthOrder depth) {
@@ -300,6 +302,13 @@ DepthOrder stagedOrder(Operation *dot) {
   return isa<tlg::WgmmaOp>(dot) ? depthOrderOf(dot) : DepthOrder::Plain;
 }
 
+/// The buffer that an operand is put into for `dot`: threads read eight neighbours of K in one
+/// piece without conflicts where rows lie far apart.
+SharedLayout stagedLayout(Operation *dot, RankedTensorType type, int dim) {
+  const SharedLayout layout = sharedForOperand(type, dim, stagedOrder(dot));
+  return depthOrderOf(dot) == DepthOrder::Eights ? withReversedSwizzle(layout) : layout;
+}
+
 /// Whether a thread that multiplies by itself has enough neighbours of `operand` along M or N to
 /// read whole vectors of them.
 bool hasLineVectors(tlg::FmaOp dot, unsigned operand, int elementBytes) {
@@ -427,7 +436,7 @@ void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value va
     builder.setInsertionPointAfterValue(value);
   else
     builder.setInsertionPoint(dot);
-  const SharedLayout layout = sharedForOperand(type, dim, stagedOrder(dot));
+  const SharedLayout layout = stagedLayout(dot, type, dim);
   const auto bufferType = tlg::sharedType(type.getShape(), type.getElementType(), layout);
   Value buffer = tlg::AllocSharedOp::create(builder, location, bufferType, IntegerAttr());
   tl::BarrierOp::create(builder, location); // what was here before has been read
@@ -586,8 +595,8 @@ void stageLargeOperands(OpBuilder &builder, tlg::MmaOp dot) {
       continue;
     const auto type = cast<RankedTensorType>(source.getType());
     const int dim = runDim(type);
-    const auto shared = tlg::sharedType(type.getShape(), type.getElementType(),
-                                        sharedForOperand(type, dim, stagedOrder(dot)));
+    const auto shared =
+        tlg::sharedType(type.getShape(), type.getElementType(), stagedLayout(dot, type, dim));
     if (Value buffer = stagedBefore(source, dot, shared))
       dot->setOperand(operand, buffer);
     else

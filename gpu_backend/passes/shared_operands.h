@@ -36,6 +36,8 @@ std::optional<SwizzleMatch> matchSwizzle(tlg::SharedType type,
 
 /// On tlg.mma and tlg.wgmma: both operands have K in the order DepthOrder::Paired.
 inline constexpr llvm::StringLiteral kPairedDepthAttribute = "tlg.paired_depth";
+/// On tlg.mma: in the order DepthOrder::Eights.
+inline constexpr llvm::StringLiteral kEightsDepthAttribute = "tlg.depth_in_eights";
 DepthOrder depthOrderOf(mlir::Operation *dot);
 
 /// How many columns of N one wgmma takes when `groups` warpgroups share them.

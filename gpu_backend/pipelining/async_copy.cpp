@@ -1,8 +1,13 @@
 // What cp.async needs: pieces of 4, 8 or 16 bytes, zeros elsewhere, no order with other accesses.
 #include "gpu_backend/pipelining/async_copy.h"
 
+#include "core/ir/facts.h"
+#include "gpu_backend/layout/matrix_access.h"
 #include "gpu_backend/passes/equal_runs.h"
+#include "gpu_backend/passes/shape_transfer.h"
 #include "gpu_backend/passes/shared_operands.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 
@@ -71,6 +76,74 @@ int dimInBuffer(tl::LoadOp load, int dimInMemory) {
   return depthDimOfTf32(load.getResult()).value_or(dimInMemory);
 }
 
+/// The layouts in which threads will read the buffer of a block: those of the block itself, or of
+/// what is made of it element by element, which is made where it is wanted (wanted_layouts.h).
+class Readers {
+public:
+  /// False where something else reads it than threads, or it is reshaped.
+  bool find(Value value) {
+    return add(value, /*isComputed=*/false, [](const LinearLayout &own) { return own; });
+  }
+  llvm::ArrayRef<LinearLayout> layouts() const { return layouts_; }
+
+private:
+  using InBlock = llvm::function_ref<LinearLayout(const LinearLayout &)>;
+
+  /// `inBlock` gives a layout of the block for one of `value`.
+  bool add(Value value, bool isComputed, InBlock inBlock) {
+    for (Operation *user : value.getUsers()) {
+      if (!seen_.insert(user).second)
+        continue;
+      if (isa<tlg::ConvertLayoutOp>(user) ||
+          (tl::isElementwise(user) && user->getNumResults() == 1)) {
+        if (!add(user->getResult(0), isComputed || tl::isElementwise(user), inBlock))
+          return false;
+      } else if (isa<tl::TransOp>(user)) {
+        const auto back = [&](const LinearLayout &layout) {
+          return inBlock(*operandLayout(user, 0, layout));
+        };
+        if (!add(user->getResult(0), isComputed, back))
+          return false;
+      } else if (isa<tlg::MmaOp>(user) || isComputed) {
+        const LinearLayout layout = inBlock(tlg::layoutOf(value.getType()));
+        if (!llvm::is_contained(layouts_, layout))
+          layouts_.push_back(layout);
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  llvm::SmallVector<LinearLayout, 2> layouts_;
+  llvm::SmallPtrSet<Operation *, 16> seen_;
+};
+
+/// The layout of a buffer that only threads read, in wide pieces or by ldmatrix, with the swizzle
+/// by which they meet fewer conflicts.
+SharedLayout withFewestConflicts(tl::LoadOp load, const SharedLayout &layout, int copiedBytes) {
+  constexpr int kWideBytes = 8;
+  Readers readers;
+  if (!readers.find(load.getResult()))
+    return layout;
+  bool isWide = true;
+  const auto wavefronts = [&](const SharedLayout &shared) {
+    int sum = vectorStore(tlg::layoutOf(load.getType()), shared, copiedBytes).wavefronts;
+    for (const LinearLayout &reader : readers.layouts()) {
+      if (const auto matrices = matrixLoad(reader, shared)) {
+        sum += matrices->wavefronts;
+        continue;
+      }
+      const SharedAccess vectors = vectorLoad(reader, shared);
+      sum += vectors.wavefronts;
+      isWide &= vectors.vectorBytes >= kWideBytes;
+    }
+    return sum;
+  };
+  const SharedLayout reversed = withReversedSwizzle(layout);
+  return wavefronts(reversed) < wavefronts(layout) && isWide ? reversed : layout;
+}
+
 } // namespace
 
 AsyncCopy asyncCopyOf(tl::LoadOp load, bool withOther) {
@@ -83,7 +156,7 @@ AsyncCopy asyncCopyOf(tl::LoadOp load, bool withOther) {
     return no(LoadReason::NotATile);
   const ShapeBits shape(type.getShape());
   const ElementBits equal = equalBits(load, shape);
-  const SharedLayout layout =
+  SharedLayout layout =
       feedsDotAsIs(load.getResult())
           ? sharedForDot(load, dimInBuffer(load, vector[0]))
           : sharedForRuns(sharedForOperand(RankedTensorType::get(shapeWithout(shape, equal),
@@ -101,6 +174,7 @@ AsyncCopy asyncCopyOf(tl::LoadOp load, bool withOther) {
     return no(LoadReason::CacheModifier);
   if (hasOther(load) && !withOther)
     return no(LoadReason::Other);
+  layout = withFewestConflicts(load, layout, bytes);
   return {tlg::sharedType(type.getShape(), type.getElementType(), layout), LoadReason::None,
           pieceBytes};
 }

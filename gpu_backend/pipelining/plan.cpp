@@ -1,6 +1,7 @@
 // Looks at each loop and each of its loads; nothing is written.
 #include "gpu_backend/pipelining/plan.h"
 
+#include "core/ir/facts.h"
 #include "gpu_backend/passes/disjoint_arguments.h"
 #include "gpu_backend/passes/tma_access.h"
 #include "gpu_backend/pipelining/async_copy.h"
@@ -126,7 +127,7 @@ public:
       planRounds();
     } else {
       plan_.delayedDot.reset();
-      if (plan_.why == LoadReason::None && isRecurrence())
+      if (plan_.why == LoadReason::None && (isRecurrence() || isLongIteration()))
         planRecurrence();
       else if (plan_.why == LoadReason::None)
         planOperands();
@@ -324,12 +325,7 @@ private:
   /// threads exchange nothing, ptxas makes several iterations one and begins their loads together.
   /// A loop inside the loop would have most of the time.
   bool isRecurrence() {
-    bool exchanges = false, hasLoop = false;
-    loop_.getBody()->walk([&](Operation *op) {
-      exchanges |= isDot(op) || isa<tl::ReduceOp, tl::ScanOp, tlg::ConvertLayoutOp>(op);
-      hasLoop |= isa<LoopLikeOpInterface>(op);
-    });
-    if (writes_.isEmpty() || !exchanges || hasLoop)
+    if (!storesAndExchanges())
       return false;
     return llvm::any_of(llvm::enumerate(loop_.getYieldedValues()), [&](const auto &yielded) {
       llvm::SmallSetVector<Value, 16> needed;
@@ -346,6 +342,28 @@ private:
       }
       return loads && needed.contains(loop_.getRegionIterArg(yielded.index()));
     });
+  }
+
+  bool storesAndExchanges() {
+    bool exchanges = false, hasLoop = false;
+    loop_.getBody()->walk([&](Operation *op) {
+      exchanges |= isDot(op) || isa<tl::ReduceOp, tl::ScanOp, tlg::ConvertLayoutOp>(op);
+      hasLoop |= isa<LoopLikeOpInterface>(op);
+    });
+    return !writes_.isEmpty() && exchanges && !hasLoop;
+  }
+
+  /// Whether an iteration computes so much, beside stores, that ptxas makes no two of them one: a
+  /// thread has many exponentials of it, or the like. It may put a load off to its first use, too,
+  /// where registers are short, and the iteration then waits for each load in turn.
+  bool isLongIteration() {
+    constexpr size_t kManyElements = 64;
+    return storesAndExchanges() &&
+           llvm::any_of(loop_.getBody()->without_terminator(), [](Operation &op) {
+             const OpFacts *facts = tl::factsOf(&op);
+             return facts && facts->cost > OpCost::Divide && tl::isElementwise(&op) &&
+                    op.getNumResults() == 1 && elementsOfThread(&op) >= kManyElements;
+           });
   }
 
   /// Its loads are done an iteration early, if a thread has few registers of them: where it has

@@ -1,5 +1,5 @@
-"""Loops that carry a recurrence and store in every iteration: their small loads are done an
-iteration early, but not what the loop stores to.
+"""Loops that carry a recurrence, or are long, and store in every iteration: their small loads are
+done an iteration early, but not what the loop stores to.
 """
 
 import blockscope as triton
@@ -118,3 +118,34 @@ def test_overlapping_arguments(moved, device):
         x, gate, key, x[1:], numbers, steps, columns, rows, columns, moved, num_warps=1
     )
     check(x[1:], torch.stack(want), 1e-4)
+
+
+@triton.jit
+def decayed_kernel(
+    q_ptr, g_ptr, k_ptr, decay_ptr, y_ptr, steps, S: tl.constexpr, R: tl.constexpr
+):  # fmt: skip
+    """y[step, r] = sum of q[r] * k[step] * exp(g[r] - decay[step]): no iteration needs another."""
+    row, along = tl.arange(0, R), tl.arange(0, S)
+    at = row[:, None] * S + along[None, :]
+    q, g = tl.load(q_ptr + at), tl.load(g_ptr + at)
+    for step in range(steps):
+        k = tl.load(k_ptr + step * S + along)
+        decay = tl.load(decay_ptr + step * S + along)
+        products = q * k[None, :] * tl.exp(g - decay[None, :])
+        tl.store(y_ptr + step * R + row, tl.sum(products, 1))
+
+
+@pytest.mark.parametrize("steps", [0, 1, 2, 9])
+def test_long_iterations(steps, device):
+    """64 exponentials of a thread are a long iteration: its loads are done in the one before."""
+    rows, columns = 16, 128
+    q, g = (rand((rows, columns), torch.float32, device) for _ in range(2))
+    k, decay = (rand((max(steps, 1), columns), torch.float32, device) for _ in range(2))
+    y = torch.full((max(steps, 1), rows), 7.0, device=device)
+    kernel = decayed_kernel[(1,)](q, g, k, decay, y, steps, columns, rows, num_warps=1)
+    assert steps == 1 or kernel.asm["plan"].count(EARLY) == 2
+    want = torch.einsum(
+        "rk,sk,rsk->sr",
+        q.double(), k.double(), (g.double()[:, None] - decay.double()[None]).exp(),
+    )  # fmt: skip
+    check(y, want if steps else y.double(), 1e-4)

@@ -38,3 +38,9 @@ def test_scan(steps: Any, moved: bool, arch: str, machines: Any) -> None:
 @pytest.mark.parametrize("steps", [0, 2, 7])
 def test_in_place(steps: int, arch: str, machines: Any) -> None:
     recurrences.test_in_place(steps, "cpu")
+
+
+@ARCHS
+@pytest.mark.parametrize("steps", [0, 1, 2, 9])
+def test_long_iterations(steps: int, arch: str, machines: Any) -> None:
+    recurrences.test_long_iterations(steps, "cpu")

@@ -101,6 +101,42 @@ TEST(LayoutMmaTest, NeighboursAreTogetherInBothOperands) {
                  [](int i, int lane) { return At{inGroup(lane) * 4 + i, group(lane)}; });
 }
 
+TEST(LayoutMmaTest, EightsAreOfTwoInstructions) {
+  // Both operands have K = 8t + i where instruction s wants 2t + i % 2, or 8 more, with i / 4 == s.
+  // In A the words of one row are side by side.
+  expectFragment(mmaOperandA({16, 32}, 2, {}, DepthOrder::Eights), 32, 16, [](int i, int lane) {
+    return At{group(lane) + i / 4 % 2 * 8, inGroup(lane) * 8 + i % 4 + i / 8 * 4};
+  });
+  expectFragment(mmaOperandB({32, 8}, 2, {}, DepthOrder::Eights), 8, 8,
+                 [](int i, int lane) { return At{inGroup(lane) * 8 + i, group(lane)}; });
+  const LinearLayout deep = mmaOperandB({128, 8}, 2, {}, DepthOrder::Eights);
+  for (int i = 0; i < 32; ++i)
+    EXPECT_EQ(deep.element(i, 3, 0), static_cast<uint32_t>((i / 8 * 32 + 24 + i % 8) * 8));
+}
+
+TEST(LayoutMmaTest, TurnedOperandsChangeRoles) {
+  const MmaWarps warps{1, 4, 1};
+  const MmaLayouts turned = mmaLayouts({16, 32}, {32, 64}, 2, warps, DepthOrder::Eights, true);
+  const LinearLayout a = mmaOperandB({32, 16}, 2, {4, 1, 1}, DepthOrder::Eights);
+  const LinearLayout b = mmaOperandA({64, 32}, 2, {4, 1, 1}, DepthOrder::Eights);
+  const LinearLayout sums = mmaAccumulator({64, 16}, 2, {4, 1, 1});
+  const auto expectTransposed = [](const LinearLayout &layout, const LinearLayout &of, int columns,
+                                   int columnsBefore) {
+    ASSERT_EQ(layout.registerCount(), of.registerCount());
+    for (int warp = 0; warp < 4; ++warp)
+      for (int lane = 0; lane < 32; ++lane)
+        for (int reg = 0; reg < of.registerCount(); ++reg) {
+          const int before = static_cast<int>(of.element(reg, lane, warp));
+          EXPECT_EQ(
+              layout.element(reg, lane, warp),
+              static_cast<uint32_t>(before % columnsBefore * columns + before / columnsBefore));
+        }
+  };
+  expectTransposed(turned.a, a, 32, 16);
+  expectTransposed(turned.b, b, 64, 32);
+  expectTransposed(turned.accumulator, sums, 64, 16);
+}
+
 /// The threads whose words an instruction takes, and the lines that they have the scales of, stand
 /// in PTX ISA 9.0, 9.7.14.3.
 void expectScales(llvm::ArrayRef<int64_t> shape, MmaScales scales, MmaWarps warps) {

@@ -166,6 +166,29 @@ TEST(LayoutSharedTest, RowsStoreToSwizzledTilesByVectors) {
   }
 }
 
+TEST(LayoutSharedTest, ReversedSwizzlesSuitWidePiecesOfRows) {
+  for (const int64_t depth : {32, 64, 128}) {
+    const int64_t shapeA[] = {16, depth}, shapeB[] = {depth, 32};
+    const LinearLayout a = mmaOperandA(shapeA, 2, {}, DepthOrder::Eights);
+    const LinearLayout b = mmaOperandB(shapeB, 2, {}, DepthOrder::Eights);
+    const auto swizzled = [](llvm::ArrayRef<int64_t> shape, int dim, int bytes) {
+      const int64_t row = std::min<int64_t>(shape[dim] * bytes, 128);
+      return swizzledShared(shape, dim, bytes, static_cast<int>(row));
+    };
+    const SharedLayout halves = withReversedSwizzle(swizzled(shapeA, 1, 2));
+    const SharedLayout bytes = withReversedSwizzle(swizzled(shapeB, 0, 1));
+    EXPECT_EQ(vectorLoad(a, halves).vectorBytes, 16);
+    EXPECT_EQ(vectorLoad(a, halves).conflictWays(), 1);
+    EXPECT_EQ(vectorLoad(b, bytes).vectorBytes, 8);
+    EXPECT_EQ(vectorLoad(b, bytes).conflictWays(), 1);
+    // By ldmatrix it is all the same, as it is to what writes rows.
+    const LinearLayout plain = mmaOperandA(shapeA, 2, {});
+    EXPECT_EQ(matrixLoad(plain, halves)->conflictWays(),
+              matrixLoad(plain, swizzled(shapeA, 1, 2))->conflictWays());
+    EXPECT_EQ(withReversedSwizzle(halves), swizzled(shapeA, 1, 2));
+  }
+}
+
 TEST(LayoutSharedTest, RandomLayoutsLoadByMatricesOrNotAtAll) {
   Random random(21);
   int found = 0;
