@@ -11,7 +11,8 @@
 #include "gpu_backend/passes/shape_transfer.h"
 #include "gpu_backend/passes/shared_operands.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <optional>
 
@@ -48,9 +49,15 @@ public:
   /// made of something else than loads, or too large.
   std::optional<Cost> of(Value operand, const LinearLayout &layout, bool isOfRows) const {
     Cost cost;
+    // What several warps want is made once, and goes to them through shared memory.
+    const bool isMade = operand.getDefiningOp() && tl::isElementwise(operand.getDefiningOp());
+    const int64_t copies = isMade ? copiesOf(layout) : 1;
+    if (copies > 1)
+      cost.add(ofStaged(operand, layout, copies, isOfRows));
+    else if (isMade && layout.registerCount() * kOperandBytes > kMostWords * kWordBytes)
+      return std::nullopt;
     llvm::SmallPtrSet<Operation *, 16> seen;
     llvm::SmallVector<std::pair<Value, LinearLayout>> open{{operand, layout}};
-    bool isComputed = false;
     while (!open.empty()) {
       auto [value, wanted] = open.pop_back_val();
       if (value.getParentBlock() != dot_->getBlock() && value.getDefiningOp())
@@ -60,17 +67,17 @@ public:
         return std::nullopt;
       if (!seen.insert(op).second || isSplat(op) || isa<tl::RangeOp>(op))
         continue;
+      const int64_t elements = std::max<int64_t>(wanted.registerCount() / copies, 1);
       if (auto load = dyn_cast<tl::LoadOp>(op)) {
-        cost.add(ofLoad(load, wanted, isOfRows && !isComputed));
+        Cost ofIt = ofLoad(load, wanted, isOfRows && !isMade);
+        if (copies > 1)
+          ofIt = inWidePieces(elements * tlg::elementBytes(load.getType()), ofIt.isNarrow);
+        cost.add(ofIt);
         continue;
       }
-      if (tl::isElementwise(op)) {
-        if (value == operand && wanted.registerCount() * kOperandBytes > kMostWords * kWordBytes)
-          return std::nullopt;
-        isComputed = true;
-        // Two in a register; bytes take some three instructions for two (lowering/small_ints.cpp).
-        cost.instructions += wanted.registerCount() * (isa<tl::IntToFloatOp>(op) ? 3 : 1) / 2;
-      }
+      // Two in a register; bytes take some three instructions for two (lowering/small_ints.cpp).
+      if (tl::isElementwise(op))
+        cost.instructions += elements * (isa<tl::IntToFloatOp>(op) ? 3 : 1) / 2;
       for (OpOperand &each : op->getOpOperands()) {
         if (!isBlock(each.get()))
           continue;
@@ -84,8 +91,30 @@ public:
   }
 
 private:
+  static int64_t copiesOf(const LinearLayout &layout) {
+    const InputBits free = freeBits(layout);
+    return int64_t{1} << (llvm::popcount(free.lanes) + llvm::popcount(free.warps));
+  }
+
+  static Cost inWidePieces(int64_t bytes, bool isNarrow) {
+    constexpr int64_t kPieceBytes = 16;
+    const int64_t pieces = llvm::divideCeil(bytes, kPieceBytes);
+    return {pieces, pieces * kPieceBytes / kWordBytes, isNarrow};
+  }
+
+  /// To store what is made and to read it in `layout`.
+  Cost ofStaged(Value operand, const LinearLayout &layout, int64_t copies, bool isOfRows) const {
+    constexpr int64_t kOfBarriers = 8;
+    const auto type = cast<RankedTensorType>(operand.getType());
+    tl::DotOp dot = dot_;
+    const int depthDim = operand == dot.getA() ? 1 : 0;
+    Cost cost = inWidePieces(layout.registerCount() / copies * kOperandBytes, /*isNarrow=*/false);
+    cost.instructions += kOfBarriers;
+    cost.add(fromShared(sharedForOperand(type, depthDim), layout, isOfRows));
+    return cost;
+  }
+
   Cost ofLoad(tl::LoadOp load, const LinearLayout &layout, bool isOfRows) const {
-    constexpr int64_t kOfTwoBytes = 3; // ptxas puts bytes together one by one
     const auto type = cast<RankedTensorType>(load.getType());
     const ShapeBits shape(type.getShape());
     ElementBits equal = 0;
@@ -94,10 +123,17 @@ private:
     const auto different = RankedTensorType::get(shapeWithout(shape, equal), type.getElementType());
     const SharedLayout shared = sharedForRuns(
         sharedForOperand(different, axes_.orderOf(load.getPointer())[0]), shape, equal);
+    Cost cost = fromShared(shared, layout, isOfRows);
     const int bytes = shared.elementBytes;
-    Cost cost;
     cost.isNarrow = type.getRank() > 1 && bytes != kOperandBytes &&
                     (bytes < kOperandBytes || (equal != 0 && type.getElementType().isInteger()));
+    return cost;
+  }
+
+  static Cost fromShared(const SharedLayout &shared, const LinearLayout &layout, bool isOfRows) {
+    constexpr int64_t kOfTwoBytes = 3; // ptxas puts bytes together one by one
+    const int bytes = shared.elementBytes;
+    Cost cost;
     if (const auto matrices = matrixLoad(layout, shared)) {
       cost.instructions = static_cast<int64_t>(matrices->instructions.size());
       cost.wavefronts = matrices->leastWavefronts();

@@ -139,6 +139,14 @@ def test_either_operand(k: int, first: bool, arch: str, kernels: Any) -> None:
     assert IN_EIGHTS in text and (TURNED in text) == (not first)
 
 
+@pytest.mark.parametrize("arch", ["sm_80"])
+def test_warps_share_what_is_made(arch: str, kernels: Any) -> None:
+    """Weights that several warps multiply are made once, and come by ldmatrix as 16-bit floats."""
+    run((128, 128, 128), (128, 128, 64), BF16, torch.int8, warps=8)
+    assert IN_EIGHTS not in kernels[0].asm["ttgir"]
+    assert "ldmatrix.sync.aligned.m8n8.x4.shared" in kernels[0].asm["ptx"]
+
+
 @BOTH_ARCHS
 @pytest.mark.parametrize("k", [64, 192])
 def test_activations_that_lie_across(k: int, arch: str, kernels: Any) -> None:
