@@ -249,7 +249,10 @@ private:
       return;
     const llvm::SmallVector<uint32_t> registers = kept();
     const bool isEach = search_ || isReducedAtOnce();
-    const size_t together = isEach ? 1 : elementsTogether(elements_[registers.front()]);
+    const size_t atMost = isEach ? 1 : elementsTogether(elements_[registers.front()]);
+    // For a single pair LLVM would pack all that a thread has added up for it.
+    const bool isFew = along_.registers != 0 && registers.size() <= atMost;
+    const size_t together = isFew ? 1 : atMost;
     for (size_t first = 0; first < registers.size(); first += together) {
       const auto some = llvm::ArrayRef(registers).drop_front(first).take_front(together);
       if (search_)
@@ -263,13 +266,6 @@ private:
 
   /// Of some registers, whose small values are shuffled together.
   void reduceLanesOf(llvm::ArrayRef<uint32_t> registers, uint32_t lanes) {
-    // What a thread has added up of its own registers stays as it is: LLVM would add up pairs of
-    // two results instead, whose operands are to be packed first.
-    if (registers.size() > 1 && along_.registers != 0)
-      for (const uint32_t reg : registers)
-        for (llvm::Value *&value : elements_[reg])
-          if (value->getType()->getScalarSizeInBits() == 16)
-            value = madeHere(lowering_, value);
     for (const int bit : lanesInTurn()) {
       llvm::SmallVector<Elements> own;
       for (const uint32_t reg : registers)

@@ -125,7 +125,7 @@ def sums_of_rows(out_ptr, x_ptr, w_ptr, i_ptr, stride, n, R: tl.constexpr, U: tl
     for p in range(n):
         place = tl.load(i_ptr + p * R + rows)
         w = tl.load(w_ptr + units[None, :] * stride + place[:, None])
-        at = units[None, :, None] * stride + units[None, None, :] * 2 * stride + p
+        at = units[None, :, None] * 2 * stride + units[None, None, :] * stride + p
         x = tl.load(x_ptr + at + rows[:, None, None])
         sums += x * w[:, :, None]
     at = (rows[:, None, None] * U + units[None, :, None]) * U + units[None, None, :]
@@ -142,7 +142,7 @@ def test_factors_of_more_rows_than_a_thread_loads() -> None:
     constants = {"R": rows, "U": units}
     launcher("sm_90a")(sums_of_rows, [out, x, w, places, stride, n], 4, constants)
     r, u, v = np.ix_(range(rows), range(units), range(units))
-    want = sum(x[(u + 2 * v) * stride + p + r] * w[u * stride + places[p][r]] for p in range(n))
+    want = sum(x[(2 * u + v) * stride + p + r] * w[u * stride + places[p][r]] for p in range(n))
     np.testing.assert_array_equal(out, want)
     ptx = ptx_of(sums_of_rows, out, x, w, places, stride, n, warps=4, **constants)
     assert "shared" in ptx
