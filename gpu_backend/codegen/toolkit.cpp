@@ -1,6 +1,7 @@
 // Finds ptxas and libdevice, runs ptxas in a process of its own.
 #include "gpu_backend/codegen/toolkit.h"
 
+#include "gpu_backend/codegen/pinned_loads.h"
 #include "gpu_backend/codegen/register_demand.h"
 #include "gpu_backend/codegen/run_program.h"
 #include "gpu_backend/codegen/warp_time.h"
@@ -397,17 +398,18 @@ void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
   if (!before)
     return;
   const std::string ptx = kernel.ptx;
-  const auto tryCtas = [&](int ctas,
-                           llvm::function_ref<bool(const GpuKernel &, const Pace &)> isGood) {
+  using IsGood = llvm::function_ref<bool(const GpuKernel &, const Pace &)>;
+  const auto tryPtx = [&](std::string text, IsGood isGood) {
     GpuKernel other = kernel;
     std::string ignored;
     other.warnings.clear();
-    other.ptx = withCtas(ptx, ctas);
+    other.ptx = std::move(text);
     if (other.ptx.empty() || !assembleOnce(other, options, &ignored) || other.spillBytes != 0)
       return;
     if (const std::optional<Pace> otherPace = paceOf(other); otherPace && isGood(other, *otherPace))
       kernel = std::move(other);
   };
+  const auto tryCtas = [&](int ctas, IsGood isGood) { tryPtx(withCtas(ptx, ctas), isGood); };
   constexpr double kClearly = 0.9, kSomewhat = 0.95;
   const auto cycles = static_cast<double>(before->warp.cycles);
   bool isAlone = cycles - static_cast<double>(before->warp.inRounds) <= kClearly * cycles;
@@ -436,7 +438,7 @@ void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
   for (const int ctas : fewerCtas(kernel)) {
     // With fewer registers again a warp alone is no quicker, and few more of them would run.
     if (taken && ctasAtATime(kernel, kernel.registers) >= kNearlyAll * ctasBefore)
-      return;
+      break;
     tryCtas(ctas, [&](const GpuKernel &, const Pace &otherPace) {
       isAlone = static_cast<double>(otherPace.warp.cycles) <= kClearly * cycles;
       const bool isGood = isQuicker(otherPace, *before, /*alone=*/kClearly, /*beside=*/kSomewhat) &&
@@ -446,8 +448,13 @@ void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
       return isGood;
     });
     if (!isAlone) // a warp alone is no quicker, for all its registers
-      return;
+      break;
   }
+  // With as many registers ptxas may still begin loads one after the other.
+  if (std::string pinned = taken ? std::string() : withPinnedLoads(ptx); pinned != ptx)
+    tryPtx(std::move(pinned), [&](const GpuKernel &, const Pace &otherPace) {
+      return isQuicker(otherPace, *before, /*alone=*/kClearly, /*beside=*/kSomewhat);
+    });
 }
 
 /// For a kernel with tensor cores that spills nothing and leaves a scheduler with at most two

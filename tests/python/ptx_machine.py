@@ -433,6 +433,8 @@ class Machine(Clusters, Arithmetic):
         if text.startswith("%") and not text.startswith("%SP"):
             if text in ("%ntid.x",):
                 return np.full(len(at), self.cta_threads, np.uint64)
+            if text == "%nwarpid":
+                return np.full(len(at), 64, np.uint64)
             special = self.special(text, at)
             if special is not None:
                 return np.zeros(len(at), np.uint64) + np.asarray(special, np.uint64)

@@ -467,3 +467,48 @@ def test_doubles_of_a_thread_are_compared_in_pairs(
     assert out[0] == x[0].argmax()
     in_thread = kernel.asm["ptx"].partition("shfl")[0]
     assert len(re.findall(r"\tmax(?:\.NaN)?\.[fsu]\d\d ", in_thread)) == maxima
+
+
+@triton.jit
+def merged(mean, squares, count, other_mean, other_squares, other_count):
+    total = count + other_count
+    apart = other_mean - mean
+    share = tl.where(total == 0.0, 0.0, other_count / total)
+    mean += apart * share
+    return mean, squares + other_squares + apart * apart * count * share, total
+
+
+@triton.jit
+def variances(x_ptr, out_ptr, rows, columns, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
+    x_ptr += row * columns
+    mean = tl.zeros((ROWS, BLOCK), tl.float32)
+    squares = tl.zeros((ROWS, BLOCK), tl.float32)
+    count = tl.zeros((ROWS, BLOCK), tl.float32)
+    for start in range(0, columns, BLOCK):
+        column = start + tl.arange(0, BLOCK)[None, :]
+        inside = (row < rows) & (column < columns)
+        x = tl.load(x_ptr + column, inside, other=0.0)
+        count += inside.to(tl.float32)
+        apart = x - mean
+        next_mean = mean + apart / tl.maximum(count, 1.0)
+        squares = tl.where(inside, squares + apart * (x - next_mean), squares)
+        mean = tl.where(inside, next_mean, mean)
+    mean, squares, count = tl.reduce((mean, squares, count), 1, merged)
+    tl.store(out_ptr + row, (squares / columns)[:, None], row < rows)
+
+
+@pytest.mark.parametrize("columns", [5, 1023, 2050])
+def test_loads_of_an_iteration_begin_together(
+    columns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ptxas begins them one after the other, as masks take its predicates; it moves none across a
+    branch (codegen/pinned_loads)."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    x = np.random.default_rng(columns).standard_normal((2, columns), np.float32) + 3
+    out = np.full(2, 7, np.float32)
+    sizes = {"ROWS": 1, "BLOCK": 1024}
+    kernel = variances.warmup(x, out, 2, columns, **sizes, grid=(1,), arch="sm_90a", num_warps=4)
+    assert "bra \t$L__pinned0;" in kernel.asm["ptx"]
+    ptx_machine.run(kernel, [x, out, np.int32(2), np.int32(columns)], (2,))
+    np.testing.assert_allclose(out, x.astype(np.float64).var(1), rtol=1e-5)
