@@ -44,7 +44,10 @@ def kernel_files(tmp_path):
 RIGHT = """
 x, y = torch.randn(33, 65), torch.randn(33, 65)
 torch._inductor.async_compile.AsyncCompile.wait_pool_ready()  # worker processes stand by
-compare(lambda x, y: x * 2 + y.sin(), x, y)
+# The first sine of floats that torch itself computes is off by 1e-4 in one process of twenty, on a
+# busy machine.
+found = torch.compile(lambda x, y: x * 2 + y.sin(), fullgraph=True)(x, y)
+assert_close(found.double(), x.double() * 2 + y.double().sin(), rtol=1e-6, atol=1e-6)
 compare(lambda x: (x.sum(0), torch.var_mean(x, -1), x.argmax(-1), x.softmax(-1)), x)
 compare(lambda x: (x.cumsum(-1), (x > 0).any(-1), torch.cat([x, x + 1])), x)
 compare(lambda x, i: x.index_add(0, i, x), x, torch.randint(0, 33, (33,)))
