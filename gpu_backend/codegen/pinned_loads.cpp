@@ -31,6 +31,22 @@ bool endsGroup(llvm::StringRef line) {
   return false;
 }
 
+constexpr llvm::StringLiteral kBeginAssembly = "// begin inline asm",
+                              kEndAssembly = "// end inline asm";
+
+/// Where the line with the brace that ends a kernel begins; assembly of users may have such, too.
+size_t endOfBody(llvm::StringRef ptx, size_t begin) {
+  bool isInAssembly = false;
+  for (size_t at = begin; at < ptx.size();) {
+    const llvm::StringRef line = ptx.drop_front(at).split('\n').first;
+    if (line == "}" && !isInAssembly)
+      return at;
+    isInAssembly = line.contains(kBeginAssembly) || (isInAssembly && !line.contains(kEndAssembly));
+    at += line.size() + 1;
+  }
+  return llvm::StringRef::npos;
+}
+
 /// How a store names the type of a register.
 llvm::StringRef typeOf(llvm::StringRef name) {
   return name.starts_with("%rs") ? "b16" : name.starts_with("%rd") ? "b64" : "b32";
@@ -39,14 +55,14 @@ llvm::StringRef typeOf(llvm::StringRef name) {
 } // namespace
 
 std::string withPinnedLoads(llvm::StringRef ptx) {
-  constexpr llvm::StringLiteral kEntry = "\n.reqntid ", kEnd = "\n}\n";
-  const size_t entry = ptx.find(kEntry);
-  const size_t body = entry == llvm::StringRef::npos ? entry : ptx.find("\n{\n", entry);
-  const size_t end = body == llvm::StringRef::npos ? body : ptx.find(kEnd, body);
+  const size_t entry = ptx.find("\n.reqntid ");
+  const size_t brace = entry == llvm::StringRef::npos ? entry : ptx.find("\n{\n", entry);
+  const size_t body = brace == llvm::StringRef::npos ? brace : brace + 3;
+  const size_t end = endOfBody(ptx, body);
   if (end == llvm::StringRef::npos || ptx.find(".reqntid", body) != llvm::StringRef::npos)
     return ptx.str();
   llvm::SmallVector<llvm::StringRef> lines;
-  ptx.slice(body + 3, end).split(lines, '\n');
+  ptx.slice(body, end - 1).split(lines, '\n');
   std::string code, behind;
   llvm::StringSet<> loaded;
   llvm::SmallVector<llvm::StringRef> last; // of each load of the group, its last register
@@ -70,8 +86,8 @@ std::string withPinnedLoads(llvm::StringRef ptx) {
   bool isInAssembly = false;
   for (const llvm::StringRef line : lines) {
     const bool isComment = line.trim().starts_with("//");
-    const bool beginsAssembly = line.contains("// begin inline asm");
-    const bool endsAssembly = line.contains("// end inline asm");
+    const bool beginsAssembly = line.contains(kBeginAssembly);
+    const bool endsAssembly = line.contains(kEndAssembly);
     const bool isUse = !isComment && llvm::any_of(registersOf(line), [&](llvm::StringRef name) {
       return loaded.contains(name);
     });
@@ -104,9 +120,9 @@ std::string withPinnedLoads(llvm::StringRef ptx) {
   close();
   if (count == 0)
     return ptx.str();
-  return (ptx.take_front(body + 3) +
+  return (ptx.take_front(body) +
           "\t.reg .pred \t%pinned;\n\t.reg .b32 \t%pinwarps;\n\tmov.u32 \t%pinwarps, %nwarpid;\n" +
-          code + behind + ptx.drop_front(end + 1))
+          code + behind + ptx.drop_front(end))
       .str();
 }
 

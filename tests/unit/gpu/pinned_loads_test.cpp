@@ -41,6 +41,14 @@ TEST(PinnedLoads, AreLeftAloneWhereNoneFollowsAnother) {
   }
 }
 
+TEST(PinnedLoads, HaveTheirCodeBehindAllOfTheKernel) {
+  const std::string assembly = "\t// begin inline asm\n{\n.reg .b32 t;\n}\n\t// end inline asm\n";
+  const std::string ptx =
+      withPinnedLoads(kernelOf(kLoads.str() + assembly + "\tmov.b32 %r7, 7;\n"));
+  EXPECT_LT(ptx.find("mov.b32 %r7, 7;\n\tret;\n$L__pinned0:"), ptx.size());
+  EXPECT_TRUE(llvm::StringRef(ptx).contains(assembly));
+}
+
 TEST(PinnedLoads, AreLeftAloneWhereThereIsNoKernel) {
   EXPECT_EQ(withPinnedLoads(kLoads), kLoads.str());
 }
