@@ -573,18 +573,14 @@ bool LayoutChoice::takesLayoutOfUse(Value value, const LinearLayout &layout) con
 bool LayoutChoice::give(Value value, const std::optional<LinearLayout> &layout) {
   if (!layout || !isOpen(value))
     return false;
-  if (Operation *op = value.getDefiningOp(); followers_.contains(op) && !isQuickIn(op, *layout)) {
-    const LinearLayout own = accesses_[op];
+  Operation *op = value.getDefiningOp();
+  const bool isSlow = followers_.contains(op) && !isQuickIn(op, *layout);
+  if (isSlow || (gathers_.contains(op) && isRepeatedIn(op, *layout))) {
+    const LinearLayout own = isSlow ? accesses_[op] : gathersAlone_.find(op)->second;
     followers_.remove(op);
+    gathers_.remove(op);
     for (Value variable : steppedPointers(op))
       steps_.erase(variable);
-    layouts_[value] = own;
-    spreadAddresses(op);
-    return true;
-  }
-  if (Operation *op = value.getDefiningOp(); gathers_.contains(op) && isRepeatedIn(op, *layout)) {
-    const LinearLayout own = gathersAlone_.find(op)->second;
-    gathers_.remove(op);
     accesses_[op] = own;
     layouts_[value] = own;
     spreadAddresses(op);
