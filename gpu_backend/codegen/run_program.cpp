@@ -10,8 +10,10 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -91,12 +93,33 @@ int start(pid_t &pid, const std::string &program, llvm::ArrayRef<std::string> ar
   return error;
 }
 
-/// Sleeps: shortly at first, so that short programs are not waited for in vain.
-void nap(int round) {
-  const long microseconds = round < 100 ? 200 : round < 1000 ? 1000 : 10000;
-  const timespec time{0, microseconds * 1000};
-  nanosleep(&time, nullptr);
-}
+/// A descriptor that can be read from once a process has ended; the kernel has them since 5.3. -1
+/// where it has none.
+class EndOfProcess {
+public:
+  explicit EndOfProcess(pid_t pid)
+      : descriptor_(static_cast<int>(syscall(kPidfdOpen, pid, /*flags=*/0))) {}
+  ~EndOfProcess() {
+    if (descriptor_ >= 0)
+      close(descriptor_);
+  }
+  EndOfProcess(const EndOfProcess &) = delete;
+  EndOfProcess &operator=(const EndOfProcess &) = delete;
+
+  /// Waits for it, for a while: the caller looks after other things in between.
+  void wait() const {
+    constexpr int kMilliseconds = 20;
+    pollfd wanted{descriptor_, POLLIN, 0};
+    if (descriptor_ < 0 || poll(&wanted, 1, kMilliseconds) < 0) {
+      const timespec time{0, 1'000'000};
+      nanosleep(&time, nullptr);
+    }
+  }
+
+private:
+  static constexpr long kPidfdOpen = 434; // on all architectures; older headers do not name it
+  int descriptor_;
+};
 
 ProgramEnd endOf(int status) {
   using How = ProgramEnd::How;
@@ -124,6 +147,7 @@ ProgramEnd runProgram(const std::string &program, llvm::ArrayRef<std::string> ar
   pid_t pid = 0;
   if (const int error = start(pid, program, arguments, environment, output, childError))
     return notStarted(error);
+  const EndOfProcess ended(pid);
   const Clock::time_point end = Clock::now() + std::chrono::seconds(seconds);
   int status = 0;
   for (int round = 0;; ++round) {
@@ -133,14 +157,14 @@ ProgramEnd runProgram(const std::string &program, llvm::ArrayRef<std::string> ar
     if (found < 0 && errno != EINTR)
       return {How::NotStarted, errno, std::string("cannot be waited for: ") + strerror(errno)};
     const bool isLate = seconds > 0 && Clock::now() >= end;
-    if (isLate || (isInterrupted && round % 50 == 49 && isInterrupted())) {
+    if (isLate || (isInterrupted && round % 5 == 4 && isInterrupted())) {
       kill(-pid, SIGKILL);
       waitpid(pid, &status, 0);
       if (isLate)
         return {How::TimedOut, 0, "did not end within " + std::to_string(seconds) + " seconds"};
       return {How::Interrupted, 0, "was interrupted"};
     }
-    nap(round);
+    ended.wait();
   }
 }
 

@@ -522,15 +522,41 @@ def test_registers_far_below_the_demand_are_not_tried(monkeypatch, tmp_path):
 
 
 def test_one_program_more_is_tried_and_no_further_ones(monkeypatch, tmp_path):
-    """Of the first kernel 12 programs run, of the second one 10. With 13 to 16, and with 11 and 12,
-    a thread has as many registers."""
+    """10 programs run. With 11 and 12 a thread has as many registers."""
     count = runs_of_ptxas(monkeypatch, tmp_path)
-    kernel = compiled(scaled_rows, *(tl.bfloat16,) * 4, SIZE=2048, BLOCK=2048, num_warps=4)
-    assert kernel.n_regs == 40
-    assert count() == 2
     kernel = compiled(whole_row, tl.float32, tl.float32, BLOCK=4096, num_warps=4)
     assert kernel.n_regs == 48 and ".minnctapersm" not in kernel.asm["ptx"]
-    assert count() == 4
+    assert count() == 2
+
+
+def test_a_fifth_of_the_registers_less_is_tried_where_values_fit(monkeypatch, tmp_path):
+    """Both take 40 registers, of which 32 would let more programs run. The values of the first one
+    have room there."""
+    count = runs_of_ptxas(monkeypatch, tmp_path)
+    types = (tl.bfloat16,) * 4
+    kernel = compiled(scaled_rows, *types, SIZE=4096, BLOCK=4096, num_warps=16)
+    assert kernel.n_regs == 32 and count() == 2
+    kernel = compiled(scaled_rows, *types, SIZE=2048, BLOCK=2048, num_warps=4)
+    assert kernel.n_regs == 40 and count() == 3
+
+
+@blockscope.jit
+def scaled_exponentials(x_ptr, scale_ptr, out_ptr, size, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    scale = tl.load(scale_ptr + row)
+    for start in range(0, size, BLOCK):
+        at = start + tl.arange(0, BLOCK)
+        x = tl.load(x_ptr + row * size + at, at < size, 0)
+        tl.store(out_ptr + row * size + at, scale * tl.exp(x), at < size)
+
+
+def test_more_registers_are_not_tried_where_few_values_live(monkeypatch, tmp_path):
+    """All warps run with 32 registers, all of which ptxas gives to several iterations at once."""
+    count = runs_of_ptxas(monkeypatch, tmp_path)
+    types = (tl.float32,) * 3
+    kernel = compiled(scaled_exponentials, *types, 5000, BLOCK=256, num_warps=8)
+    assert kernel.n_regs == 32
+    assert count() == 1
 
 
 @blockscope.jit

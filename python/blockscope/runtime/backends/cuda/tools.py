@@ -34,10 +34,12 @@ def libdevice() -> str:
         return knobs.nvidia.libdevice_path
     inside = "nvvm/libdevice/libdevice.10.bc"
     toolkit = os.path.dirname(os.path.dirname(ptxas()))  # empty without a ptxas
-    own = [os.path.join(toolkit, inside)] if toolkit else []
+    own = os.path.join(toolkit, inside)
+    if toolkit and os.path.isfile(own):  # the wheels are not looked through for each kernel
+        return own
     others = [os.path.join(home, inside) for home in cuda_homes()]
     wheels = in_wheels(f"nvidia/*/{inside}", "triton/backends/nvidia/lib/libdevice.10.bc")
-    return next(filter(os.path.isfile, (*own, *wheels, *others)), "")
+    return next(filter(os.path.isfile, (*wheels, *others)), "")
 
 
 def cuobjdump() -> str:
