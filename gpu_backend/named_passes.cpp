@@ -68,63 +68,48 @@ template <typename Derived> struct ModulePass : PassWrapper<Derived, OperationPa
   }
 };
 
-struct ShareLoadsPass : ModulePass<ShareLoadsPass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ShareLoadsPass)
+/// A pass without options that changes a function and does not fail.
+struct FunctionPass {
+  llvm::StringLiteral argument, description;
+  bool needsLayouts;
+  void (*change)(func::FuncOp);
+};
 
-  llvm::StringRef getArgument() const final { return "tlg-share-loads"; }
-  llvm::StringRef getDescription() const final {
-    return "load once what is loaded twice or in each iteration, where no memory may change";
-  }
+template <const FunctionPass &kPass> struct Named : ModulePass<Named<kPass>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Named)
 
-  static LogicalResult runOn(func::FuncOp function) {
-    shareLoads(function);
-    loadBeforeLoops(function);
+  llvm::StringRef getArgument() const final { return kPass.argument; }
+  llvm::StringRef getDescription() const final { return kPass.description; }
+
+  LogicalResult runOn(func::FuncOp function) {
+    if (kPass.needsLayouts && failed(requireLayouts(this->getOperation())))
+      return failure();
+    kPass.change(function);
     return success();
   }
 };
 
-struct CountLoopsPass : ModulePass<CountLoopsPass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CountLoopsPass)
+constexpr FunctionPass kShareLoads{
+    "tlg-share-loads",
+    "load once what is loaded twice or in each iteration, where no memory may change",
+    /*needsLayouts=*/false, [](func::FuncOp function) {
+      shareLoads(function);
+      loadBeforeLoops(function);
+    }};
 
-  llvm::StringRef getArgument() const final { return "tlg-count-loops"; }
-  llvm::StringRef getDescription() const final {
-    return "make for loops of while loops that count up to a number";
-  }
+constexpr FunctionPass kCountLoops{"tlg-count-loops",
+                                   "make for loops of while loops that count up to a number",
+                                   /*needsLayouts=*/false, countLoops};
 
-  static LogicalResult runOn(func::FuncOp function) {
-    countLoops(function);
-    return success();
-  }
-};
+constexpr FunctionPass kUnrollLoops{
+    "tlg-unroll-loops",
+    "make several iterations one where tl.loop_unroll_factor says so, and of short loops all",
+    /*needsLayouts=*/false, unrollLoops};
 
-struct UnrollLoopsPass : ModulePass<UnrollLoopsPass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(UnrollLoopsPass)
-
-  llvm::StringRef getArgument() const final { return "tlg-unroll-loops"; }
-  llvm::StringRef getDescription() const final {
-    return "make several iterations one where tl.loop_unroll_factor says so, and of short loops "
-           "all";
-  }
-
-  static LogicalResult runOn(func::FuncOp function) {
-    unrollLoops(function);
-    return success();
-  }
-};
-
-struct CarryScalarsPass : ModulePass<CarryScalarsPass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CarryScalarsPass)
-
-  llvm::StringRef getArgument() const final { return "tlg-carry-scalars"; }
-  llvm::StringRef getDescription() const final {
-    return "carry the number that is added to a block of a loop, instead of the block";
-  }
-
-  static LogicalResult runOn(func::FuncOp function) {
-    carryStepsAsScalars(function);
-    return success();
-  }
-};
+constexpr FunctionPass kCarryScalars{
+    "tlg-carry-scalars",
+    "carry the number that is added to a block of a loop, instead of the block",
+    /*needsLayouts=*/false, carryStepsAsScalars};
 
 struct SplitClusterPass : ModulePass<SplitClusterPass> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SplitClusterPass)
@@ -188,69 +173,24 @@ struct AssignLayoutsPass : ModulePass<AssignLayoutsPass> {
   Option<int> numStages{*this, "num-stages", llvm::cl::desc(kStagesHelp), llvm::cl::init(0)};
 };
 
-struct PlaceConversionsPass : ModulePass<PlaceConversionsPass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceConversionsPass)
+constexpr FunctionPass kPlaceConversions{
+    "tlg-place-conversions", "convert layouts where elementwise ops leave the fewest bytes to move",
+    /*needsLayouts=*/true,
+    [](func::FuncOp function) { placeConversions(function, /*inPipelines=*/false); }};
 
-  llvm::StringRef getArgument() const final { return "tlg-place-conversions"; }
-  llvm::StringRef getDescription() const final {
-    return "convert layouts where elementwise ops leave the fewest bytes to move";
-  }
+constexpr FunctionPass kShareVectors{
+    "tlg-share-vectors",
+    "share what is computed of small vectors among the threads that have copies of them",
+    /*needsLayouts=*/true, shareVectors};
 
-  LogicalResult runOn(func::FuncOp function) {
-    if (failed(requireLayouts(getOperation())))
-      return failure();
-    placeConversions(function, /*inPipelines=*/false);
-    return success();
-  }
-};
+constexpr FunctionPass kSinkConversions{
+    "tlg-sink-conversions", "convert layouts behind a loop where they are used only there",
+    /*needsLayouts=*/true, sinkConversions};
 
-struct ShareVectorsPass : ModulePass<ShareVectorsPass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ShareVectorsPass)
-
-  llvm::StringRef getArgument() const final { return "tlg-share-vectors"; }
-  llvm::StringRef getDescription() const final {
-    return "share what is computed of small vectors among the threads that have copies of them";
-  }
-
-  LogicalResult runOn(func::FuncOp function) {
-    if (failed(requireLayouts(getOperation())))
-      return failure();
-    shareVectors(function);
-    return success();
-  }
-};
-
-struct SinkConversionsPass : ModulePass<SinkConversionsPass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SinkConversionsPass)
-
-  llvm::StringRef getArgument() const final { return "tlg-sink-conversions"; }
-  llvm::StringRef getDescription() const final {
-    return "convert layouts behind a loop where they are used only there";
-  }
-
-  LogicalResult runOn(func::FuncOp function) {
-    if (failed(requireLayouts(getOperation())))
-      return failure();
-    sinkConversions(function);
-    return success();
-  }
-};
-
-struct MergeReductionsPass : ModulePass<MergeReductionsPass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MergeReductionsPass)
-
-  llvm::StringRef getArgument() const final { return "tlg-merge-reductions"; }
-  llvm::StringRef getDescription() const final {
-    return "reduce along two axes at once what is reduced along one after the other";
-  }
-
-  LogicalResult runOn(func::FuncOp function) {
-    if (failed(requireLayouts(getOperation())))
-      return failure();
-    mergeReductions(function);
-    return success();
-  }
-};
+constexpr FunctionPass kMergeReductions{
+    "tlg-merge-reductions",
+    "reduce along two axes at once what is reduced along one after the other",
+    /*needsLayouts=*/true, mergeReductions};
 
 struct FindTmaPass : ModulePass<FindTmaPass> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FindTmaPass)
@@ -343,51 +283,18 @@ struct PipelineLoopsPass : ModulePass<PipelineLoopsPass> {
   PipelineReport *report = nullptr; ///< of the caller, or null
 };
 
-struct StageOperandsPass : ModulePass<StageOperandsPass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StageOperandsPass)
+constexpr FunctionPass kStageOperands{"tlg-stage-operands",
+                                      "put the operands that dots read there into shared memory",
+                                      /*needsLayouts=*/true, stageOperands};
 
-  llvm::StringRef getArgument() const final { return "tlg-stage-operands"; }
-  llvm::StringRef getDescription() const final {
-    return "put the operands that dots read there into shared memory";
-  }
+constexpr FunctionPass kBranchForBlocks{"tlg-branch-for-blocks",
+                                        "make branches of choices between large blocks by a scalar",
+                                        /*needsLayouts=*/false, branchForBlocks};
 
-  LogicalResult runOn(func::FuncOp function) {
-    if (failed(requireLayouts(getOperation())))
-      return failure();
-    stageOperands(function);
-    return success();
-  }
-};
-
-struct BranchForBlocksPass : ModulePass<BranchForBlocksPass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BranchForBlocksPass)
-
-  llvm::StringRef getArgument() const final { return "tlg-branch-for-blocks"; }
-  llvm::StringRef getDescription() const final {
-    return "make branches of choices between large blocks by a scalar";
-  }
-
-  static LogicalResult runOn(func::FuncOp function) {
-    branchForBlocks(function);
-    return success();
-  }
-};
-
-struct DelayConversionsPass : ModulePass<DelayConversionsPass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DelayConversionsPass)
-
-  llvm::StringRef getArgument() const final { return "tlg-delay-conversions"; }
-  llvm::StringRef getDescription() const final {
-    return "convert layouts where they are used, so that loads begin before and registers are free";
-  }
-
-  LogicalResult runOn(func::FuncOp function) {
-    if (failed(requireLayouts(getOperation())))
-      return failure();
-    delayConversions(function);
-    return success();
-  }
-};
+constexpr FunctionPass kDelayConversions{
+    "tlg-delay-conversions",
+    "convert layouts where they are used, so that loads begin before and registers are free",
+    /*needsLayouts=*/true, delayConversions};
 
 struct OrderWgmmaPass : ModulePass<OrderWgmmaPass> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OrderWgmmaPass)
@@ -405,70 +312,26 @@ struct OrderWgmmaPass : ModulePass<OrderWgmmaPass> {
   }
 };
 
-struct OrderStoresPass : ModulePass<OrderStoresPass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OrderStoresPass)
+constexpr FunctionPass kOrderStores{"tlg-order-stores",
+                                    "have stores wait for loads of the same memory by all warps",
+                                    /*needsLayouts=*/true, [](func::FuncOp function) {
+                                      if (numWarpsOf(function->getParentOfType<ModuleOp>(), 0) > 1)
+                                        orderStores(function);
+                                    }};
 
-  llvm::StringRef getArgument() const final { return "tlg-order-stores"; }
-  llvm::StringRef getDescription() const final {
-    return "have stores wait for loads of the same memory by all warps";
-  }
+constexpr FunctionPass kMarkReadOnly{
+    "tlg-mark-read-only", "mark loads of loops that load what the kernel never stores to",
+    /*needsLayouts=*/true, markReadOnlyLoads};
 
-  LogicalResult runOn(func::FuncOp function) {
-    if (failed(requireLayouts(getOperation())))
-      return failure();
-    if (numWarpsOf(getOperation(), 0) > 1)
-      orderStores(function);
-    return success();
-  }
-};
-
-struct MarkReadOnlyPass : ModulePass<MarkReadOnlyPass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MarkReadOnlyPass)
-
-  llvm::StringRef getArgument() const final { return "tlg-mark-read-only"; }
-  llvm::StringRef getDescription() const final {
-    return "mark loads of loops that load what the kernel never stores to";
-  }
-
-  LogicalResult runOn(func::FuncOp function) {
-    if (failed(requireLayouts(getOperation())))
-      return failure();
-    markReadOnlyLoads(function);
-    return success();
-  }
-};
-
-struct JoinStoresPass : ModulePass<JoinStoresPass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(JoinStoresPass)
-
-  llvm::StringRef getArgument() const final { return "tlg-join-stores"; }
-  llvm::StringRef getDescription() const final {
-    return "make one of stores whose elements lie side by side";
-  }
-
-  LogicalResult runOn(func::FuncOp function) {
-    if (failed(requireLayouts(getOperation())))
-      return failure();
-    joinStores(function);
-    return success();
-  }
-};
+constexpr FunctionPass kJoinStores{"tlg-join-stores",
+                                   "make one of stores whose elements lie side by side",
+                                   /*needsLayouts=*/true, joinStores};
 
 /// Lowering gives out memory by itself too, because it has to know which buffers share bytes: the
 /// pass shows the same places.
-struct PlaceSharedPass : ModulePass<PlaceSharedPass> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlaceSharedPass)
-
-  llvm::StringRef getArgument() const final { return "tlg-place-shared"; }
-  llvm::StringRef getDescription() const final {
-    return "give every buffer in shared memory its offset";
-  }
-
-  static LogicalResult runOn(func::FuncOp function) {
-    const SharedPlaces places(function);
-    return success();
-  }
-};
+constexpr FunctionPass kPlaceShared{
+    "tlg-place-shared", "give every buffer in shared memory its offset", /*needsLayouts=*/false,
+    [](func::FuncOp function) { const SharedPlaces places(function); }};
 
 struct GpuPipelineOptions : PassPipelineOptions<GpuPipelineOptions> {
   Option<std::string> arch{*this, "arch", llvm::cl::desc(kArchHelp), llvm::cl::init("")};
@@ -479,10 +342,10 @@ struct GpuPipelineOptions : PassPipelineOptions<GpuPipelineOptions> {
 
 void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numStages,
            bool printPlan) {
-  manager.addPass(std::make_unique<ShareLoadsPass>());
-  manager.addPass(std::make_unique<CountLoopsPass>());
-  manager.addPass(std::make_unique<UnrollLoopsPass>());
-  manager.addPass(std::make_unique<CarryScalarsPass>());
+  manager.addPass(std::make_unique<Named<kShareLoads>>());
+  manager.addPass(std::make_unique<Named<kCountLoops>>());
+  manager.addPass(std::make_unique<Named<kUnrollLoops>>());
+  manager.addPass(std::make_unique<Named<kCarryScalars>>());
   manager.addPass(std::make_unique<SplitClusterPass>());
   auto layouts = std::make_unique<AssignLayoutsPass>();
   layouts->arch = arch.str();
@@ -492,25 +355,25 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(createCSEPass());
   manager.addPass(createLicmPass());
   manager.addPass(std::make_unique<FindTmaPass>());
-  manager.addPass(std::make_unique<PlaceConversionsPass>());
-  manager.addPass(std::make_unique<ShareVectorsPass>());
-  manager.addPass(std::make_unique<SinkConversionsPass>());
-  manager.addPass(std::make_unique<MergeReductionsPass>());
+  manager.addPass(std::make_unique<Named<kPlaceConversions>>());
+  manager.addPass(std::make_unique<Named<kShareVectors>>());
+  manager.addPass(std::make_unique<Named<kSinkConversions>>());
+  manager.addPass(std::make_unique<Named<kMergeReductions>>());
   auto loops = std::make_unique<PipelineLoopsPass>();
   loops->numStages = numStages;
   loops->printPlan = printPlan;
   manager.addPass(std::move(loops));
   manager.addPass(std::make_unique<CopyByTmaPass>());
-  manager.addPass(std::make_unique<StageOperandsPass>());
+  manager.addPass(std::make_unique<Named<kStageOperands>>());
   manager.addPass(createCSEPass());
   manager.addPass(createLicmPass());
-  manager.addPass(std::make_unique<BranchForBlocksPass>());
-  manager.addPass(std::make_unique<DelayConversionsPass>());
+  manager.addPass(std::make_unique<Named<kBranchForBlocks>>());
+  manager.addPass(std::make_unique<Named<kDelayConversions>>());
   manager.addPass(std::make_unique<OrderWgmmaPass>());
-  manager.addPass(std::make_unique<OrderStoresPass>());
-  manager.addPass(std::make_unique<MarkReadOnlyPass>());
-  manager.addPass(std::make_unique<JoinStoresPass>());
-  manager.addPass(std::make_unique<PlaceSharedPass>());
+  manager.addPass(std::make_unique<Named<kOrderStores>>());
+  manager.addPass(std::make_unique<Named<kMarkReadOnly>>());
+  manager.addPass(std::make_unique<Named<kJoinStores>>());
+  manager.addPass(std::make_unique<Named<kPlaceShared>>());
 }
 
 } // namespace
@@ -520,27 +383,27 @@ void registerGpuPasses() {
   std::call_once(once, [] {
     registerTransformsPasses();
     registerPass(createLicmPass);
-    PassRegistration<ShareLoadsPass>();
-    PassRegistration<CountLoopsPass>();
-    PassRegistration<UnrollLoopsPass>();
-    PassRegistration<CarryScalarsPass>();
+    PassRegistration<Named<kShareLoads>>();
+    PassRegistration<Named<kCountLoops>>();
+    PassRegistration<Named<kUnrollLoops>>();
+    PassRegistration<Named<kCarryScalars>>();
     PassRegistration<SplitClusterPass>();
     PassRegistration<AssignLayoutsPass>();
-    PassRegistration<PlaceConversionsPass>();
-    PassRegistration<ShareVectorsPass>();
-    PassRegistration<SinkConversionsPass>();
-    PassRegistration<MergeReductionsPass>();
+    PassRegistration<Named<kPlaceConversions>>();
+    PassRegistration<Named<kShareVectors>>();
+    PassRegistration<Named<kSinkConversions>>();
+    PassRegistration<Named<kMergeReductions>>();
     PassRegistration<FindTmaPass>();
     PassRegistration<PipelineLoopsPass>();
     PassRegistration<CopyByTmaPass>();
-    PassRegistration<StageOperandsPass>();
-    PassRegistration<BranchForBlocksPass>();
-    PassRegistration<DelayConversionsPass>();
+    PassRegistration<Named<kStageOperands>>();
+    PassRegistration<Named<kBranchForBlocks>>();
+    PassRegistration<Named<kDelayConversions>>();
     PassRegistration<OrderWgmmaPass>();
-    PassRegistration<OrderStoresPass>();
-    PassRegistration<MarkReadOnlyPass>();
-    PassRegistration<JoinStoresPass>();
-    PassRegistration<PlaceSharedPass>();
+    PassRegistration<Named<kOrderStores>>();
+    PassRegistration<Named<kMarkReadOnly>>();
+    PassRegistration<Named<kJoinStores>>();
+    PassRegistration<Named<kPlaceShared>>();
     PassPipelineRegistration<GpuPipelineOptions>(
         "tlg-pipeline", "what every kernel for a GPU goes through before it is lowered",
         [](OpPassManager &manager, const GpuPipelineOptions &options) {
