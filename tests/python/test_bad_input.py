@@ -680,3 +680,12 @@ def generates(x_ptr):
 def test_kernels_are_plain_functions(function, kind):
     with pytest.raises(TypeError, match=f"@jit function '{function.__name__}' is {kind}, expected"):
         triton.jit(function)
+
+
+def test_autotune_names_what_is_no_kernel():
+    def plain(x_ptr):
+        pass
+
+    text = "autotune got function 'plain', expected a kernel: put @triton.jit below it"
+    with pytest.raises(TypeError, match=text):
+        triton.autotune([triton.Config({})], key=[])(plain)

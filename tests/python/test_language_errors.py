@@ -56,6 +56,10 @@ ROWS = [
      "tl.max: axis is a tensor of int32, expected a constant integer; of two values tl.maximum is the maximum"),
     ("min_of_two", lambda x, y, s, i: tl.min(i, 0.0),
      "tl.min: axis is 0.0, expected a constant integer; of two values tl.minimum is the minimum"),
+    ("sigmoid_of_integers", lambda x, y, s, i: tl.sigmoid(i),
+     "tl.sigmoid: x is int32[128], expected fp32 or fp64"),
+    ("softmax_of_integers", lambda x, y, s, i: tl.softmax(i),
+     "tl.softmax: x is int32[128], expected fp32 or fp64"),
     ("tensor_of_a_number", lambda x, y, s, i: tl.tensor(0),
      "tl.tensor makes no values; write the number itself, or tl.full for a block"),
     (
