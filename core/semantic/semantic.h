@@ -233,13 +233,19 @@ private:
   static Attributes approximation(const Type &type);
   /// The pointer to what is in memory: bools are bytes there, and pointers integers.
   Value asStored(const Value &pointer);
+  /// Whether what goes with a pointer may have fewer dimensions, which are its last ones then.
+  enum class Rank : uint8_t { Same, UpTo };
   /// The mask as int1 of the pointer's shape.
-  Value maskFor(const Type &pointer, const Operand &mask);
+  Value maskFor(const Type &pointer, const Operand &mask, Rank rank = Rank::Same);
   bool checkPointer(const Value &pointer, bool writes);
   /// `value` as an element that is written to the pointer's shape.
-  Value writtenValue(const Operand &value, const Type &element, llvm::StringRef argument);
+  Value writtenValue(const Operand &value, const Type &element, llvm::StringRef argument,
+                     Rank rank = Rank::Same);
   /// `value` brought to the shape of the pointer; `argument` is its name in the error text.
-  Value fitToPointer(const Value &value, llvm::ArrayRef<int64_t> shape, llvm::StringRef argument);
+  Value fitToPointer(const Value &value, llvm::ArrayRef<int64_t> shape, llvm::StringRef argument,
+                     Rank rank);
+  /// `value` with sizes of 1 in front, as operators give them to the operand that has fewer.
+  Value withRank(const Value &value, size_t rank);
   bool checkOneOf(llvm::StringRef argument, llvm::StringRef found,
                   llvm::ArrayRef<llvm::StringRef> allowed);
 

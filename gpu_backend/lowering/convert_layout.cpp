@@ -289,6 +289,31 @@ LogicalResult lowerConvertLayout(Lowering &lowering, Operation *op) {
   return success();
 }
 
+/// The shared memory of a multiprocessor that is there for a block which takes its share of the
+/// registers: with that much no fewer programs run than these registers allow.
+int64_t sharedBesideRegisters(const Lowering &lowering, int64_t blockBytes) {
+  const GpuTarget &target = lowering.target();
+  const int64_t registerBytes = int64_t(4) * target.multiprocessor.registers;
+  return blockBytes * target.sharedBytes() / registerBytes - lowering.sharedPlaces().sizeBytes();
+}
+
+/// Up to 32 KiB in a round, or what is there anyway: more would leave room for fewer programs. But
+/// where threads differ in what such a round moves, all its accesses are predicated and what they
+/// load is selected: a large block may take as much as its registers leave, then.
+ConversionPlan planWithin(const Lowering &lowering, const LinearLayout &from,
+                          const LinearLayout &to, RankedTensorType type,
+                          ConversionOptions options) {
+  const int width = ShapeBits(type.getShape()).width(), bytes = Lowering::elementBytes(type);
+  options.sharedLimitBytes = std::max(32 * 1024U, static_cast<uint32_t>(lowering.freeBytes()));
+  ConversionPlan plan = planConversion(from, to, width, bytes, options);
+  const int64_t more = sharedBesideRegisters(lowering, type.getNumElements() * bytes);
+  if (!plan.shared || plan.shared->uniformRounds || more < 2 * int64_t(plan.shared->roundBytes))
+    return plan;
+  options.sharedLimitBytes = static_cast<uint32_t>(more);
+  ConversionPlan larger = planConversion(from, to, width, bytes, options);
+  return larger.cost < plan.cost ? larger : plan;
+}
+
 } // namespace
 
 Registers convertLayout(Lowering &lowering, llvm::ArrayRef<llvm::Value *> source,
@@ -296,11 +321,8 @@ Registers convertLayout(Lowering &lowering, llvm::ArrayRef<llvm::Value *> source
                         int tupleWords) {
   ConversionOptions options;
   options.tupleWords = tupleWords;
-  // More in one round would leave room for fewer programs, where it is not there anyway.
-  options.sharedLimitBytes = std::max(32 * 1024U, static_cast<uint32_t>(lowering.freeBytes()));
   options.matrixStore = lowering.target().hasMatrixStore;
-  const ConversionPlan plan = planConversion(from, to, ShapeBits(type.getShape()).width(),
-                                             Lowering::elementBytes(type), options);
+  const ConversionPlan plan = planWithin(lowering, from, to, type, options);
   switch (plan.kind) {
   case ConversionPlan::Kind::None:
     return Registers(source);

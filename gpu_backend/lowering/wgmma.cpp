@@ -312,12 +312,16 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
   else
     fence(lowering, kBegin,
           isFresh ? llvm::MutableArrayRef<llvm::Value *>() : llvm::MutableArrayRef(sums), words);
-  for (int64_t step = 0; step < steps; ++step)
-    for (int64_t i = 0; i < tilesM; ++i)
-      for (int64_t j = 0; j < tilesN; ++j)
-        multiply(i, j * columns * groups.n, step,
-                 llvm::MutableArrayRef(sums).slice((i * tilesN + j) * size, size),
-                 /*isTied=*/step > 0 || !isFresh, /*adds=*/step > 0 || !isFresh);
+  // Sums that a thread cannot hold: all steps of a tile before the next one, or each step of each
+  // would bring its sums from memory.
+  const bool byTiles = sums.size() > GpuTarget::kThreadRegisters;
+  const int64_t tiles = tilesM * tilesN;
+  for (int64_t n = 0; n < steps * tiles; ++n) {
+    const int64_t step = byTiles ? n % steps : n / tiles, tile = byTiles ? n / steps : n % tiles;
+    multiply(tile / tilesN, tile % tilesN * columns * groups.n, step,
+             llvm::MutableArrayRef(sums).slice(tile * size, size),
+             /*isTied=*/step > 0 || !isFresh, /*adds=*/step > 0 || !isFresh);
+  }
   if (payloads)
     payloads->unembedSums(sums);
   else

@@ -90,7 +90,7 @@ int64_t intOf(py::handle object, const char *op, const char *name) {
   const py::object value = unwrapConstexpr(object);
   // A tensor is refused in step mode too: the kernel must mean the same in both.
   if (!PyIndex_Check(value.ptr()) || isTensor(value.ptr()))
-    refuse(op, name, value, "a constant integer (an int or tl.constexpr)");
+    refuse(op, name, value, "a constant integer (an int, or a name annotated tl.constexpr)");
   const py::object index = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
   if (!index)
     throw py::error_already_set();

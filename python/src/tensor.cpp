@@ -267,6 +267,12 @@ PyObject *reprSlot(PyObject *self) {
   });
 }
 
+PyObject *newSlot(PyTypeObject *, PyObject *, PyObject *) {
+  PyErr_SetString(PyExc_TypeError,
+                  "tl.tensor makes no values; write the number itself, or tl.full for a block");
+  return nullptr;
+}
+
 void deallocSlot(PyObject *self) {
   valueOf(self).~Value();
   PyTypeObject *type = Py_TYPE(self);
@@ -387,14 +393,15 @@ PyType_Slot slots[] = {
     {Py_mp_subscript, slot(subscriptSlot)},
     {Py_mp_ass_subscript, slot(assignSlot)},
     {Py_tp_repr, slot(reprSlot)},
+    {Py_tp_new, slot(newSlot)},
     {Py_tp_dealloc, slot(deallocSlot)},
     {Py_tp_getset, getSets},
     {Py_tp_methods, methods},
     {Py_tp_doc, const_cast<char *>("A value of the kernel: a scalar or a block of elements.")},
     {0, nullptr}};
 
-PyType_Spec spec = {"blockscope.language.tensor", sizeof(TensorObject), 0,
-                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+PyType_Spec spec = {"blockscope.language.tensor", sizeof(TensorObject), 0, Py_TPFLAGS_DEFAULT,
+                    slots};
 
 } // namespace
 

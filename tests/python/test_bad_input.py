@@ -137,6 +137,26 @@ def of_libdevice(x_ptr):
 
 
 @triton.jit
+def of_torch(x_ptr):
+    tl.store(x_ptr, tl.clip(tl.load(x_ptr), 0.0, 1.0))
+
+
+@triton.jit
+def method_of_torch(x_ptr):
+    tl.store(x_ptr, tl.load(x_ptr + tl.arange(0, 8)).flatten())
+
+
+@triton.jit
+def of_math(x_ptr):
+    tl.store(x_ptr, tl.math.recip(tl.load(x_ptr)))
+
+
+@triton.jit
+def converts_by_a_type(x_ptr):
+    tl.store(x_ptr, tl.float32(tl.program_id(0)))
+
+
+@triton.jit
 def some_of_all(x_ptr):
     i = tl.arange(0, 8)
     tl.store(x_ptr + tl.arange(0, 4), tl.topk(tl.load(x_ptr + i), 3))
@@ -197,6 +217,18 @@ COMPILE = [
         r"no attribute 'tanh'; libdevice has it: write 'from triton.language.extra import "
         r"libdevice' and 'libdevice.tanh\(...\)'\n",
     ),
+    (lambda: of_torch[(1,)](x()), CompilationError, r"no attribute 'clip'; write tl.clamp\n"),
+    (
+        lambda: method_of_torch[(1,)](x()),
+        CompilationError,
+        r"no attribute 'flatten'; write tl.reshape or tl.ravel\n",
+    ),
+    (lambda: of_math[(1,)](x()), CompilationError, r"no attribute 'recip'; write 1.0 / x\n"),
+    (
+        lambda: converts_by_a_type[(1,)](x()),
+        CompilationError,
+        r"'dtype' object is not callable; x.to\(tl.float32\) converts\n",
+    ),
     (lambda: breaks[(1,)](x()), UnsupportedLanguageConstruct, r"'break' is not supported"),
     (lambda: returns_in_loop[(1,)](x()), UnsupportedLanguageConstruct, r"'return' inside a loop"),
     (lambda: chained[(1,)](x(), 5), UnsupportedLanguageConstruct, r"chained comparison"),
@@ -255,9 +287,15 @@ LAUNCH = [
     (
         lambda: copy[1, 1, 1, 2](x(), x(), 64, BLOCK=64),
         ValueError,
-        r"grid \(1, 1, 1, 2\) has 4 dimensions, expected 1 to 3, or ones behind them",
+        r"grid \(1, 1, 1, 2\) has 4 dimensions, expected 1 to 3, or ones behind them; make two of "
+        r"them one",
     ),
     (lambda: copy[()](x(), x(), 64, BLOCK=64), ValueError, r"has 0 dimensions, expected 1 to 3"),
+    (
+        lambda: copy[((1, 1),)](x(), x(), 64, BLOCK=64),
+        TypeError,
+        r"is \(1, 1\) \(tuple\), expected an int; leave out the tuple around it: kernel\[grid\]",
+    ),
     (lambda: copy[(1.5,)](x(), x(), 64, BLOCK=64), TypeError, r"is 1.5 \(float\), expected an int"),
     (
         lambda: copy[(torch.tensor(1.5),)](x(), x(), 64, BLOCK=64),
@@ -642,3 +680,12 @@ def generates(x_ptr):
 def test_kernels_are_plain_functions(function, kind):
     with pytest.raises(TypeError, match=f"@jit function '{function.__name__}' is {kind}, expected"):
         triton.jit(function)
+
+
+def test_autotune_names_what_is_no_kernel():
+    def plain(x_ptr):
+        pass
+
+    text = "autotune got function 'plain', expected a kernel: put @triton.jit below it"
+    with pytest.raises(TypeError, match=text):
+        triton.autotune([triton.Config({})], key=[])(plain)

@@ -83,6 +83,14 @@ def compare_and_swap(o, n, z):
     tl.store(o + 2, tl.atomic_cas(o, 7.0, n))
 
 
+@triton.jit
+def sizes_and_numbers(o, n, z):
+    i = tl.arange(0, 4)
+    known = tl.clamp(i, 1, 2) + tl.zeros(4, tl.int32) + tl.full(4, 1.0, tl.int32)
+    tl.store(o + i, known)
+    tl.store(o + 4, tl.math.sigmoid(z * 1.0) * n)
+
+
 KERNELS = [
     (negations, [0, 1, 0, 1, 0]),
     (of_numbers, [0, 1, 1, 1]),
@@ -92,6 +100,7 @@ KERNELS = [
     (pointers, [1, 0, 1, 1]),
     (another_type_in_both_branches, [20000000000]),
     (compare_and_swap, [4, 0, 7]),
+    (sizes_and_numbers, [2, 2, 3, 3, 2]),
 ]
 NAMES = [kernel.__name__ for kernel, _ in KERNELS]
 

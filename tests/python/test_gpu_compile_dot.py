@@ -219,6 +219,17 @@ def test_large_tile_of_warpgroups():
     assert "wgmma.wait_group.sync.aligned 0;" in ptx
 
 
+def test_more_sums_than_registers_are_added_to_tile_by_tile():
+    """Each tile's sums come from memory once in an iteration, not for each step."""
+    a, c = torch.zeros(512, 512, dtype=torch.float16), torch.zeros(512, 512, dtype=torch.float16)
+    kernel = matmul_kernel.warmup(
+        a, a, c, 512, 512, 512, 512, 128, 256, 64, "tf32", grid=(1,), arch=90, num_warps=4
+    )
+    dots = re.findall(r"wgmma\.mma_async[^{]*\{(%\w+)", kernel.asm["ptx"])
+    assert len(dots) == 8 and [dots.index(sums) for sums in dots] == [0] * 4 + [4] * 4
+    assert kernel.n_spills < 1000  # step by step there were 1682
+
+
 @triton.jit
 def plain_kernel(a_ptr, c_ptr, N: tl.constexpr):
     block = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]

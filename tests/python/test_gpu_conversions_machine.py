@@ -104,3 +104,22 @@ def test_a_large_block_goes_through_buffers_that_are_free(
     assert before.count("bar.sync") == 3  # before, between and behind
     assert rest.count("st.shared.v4") == 64 * 1024 // (16 * 256)
     assert kernels[0].metadata.shared <= 4 * 32 * 1024
+
+
+@triton.jit
+def transposed_copy_kernel(x_ptr, out_ptr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    row, column = tl.arange(0, ROWS)[:, None], tl.arange(0, COLUMNS)[None, :]
+    tl.store(out_ptr + column * ROWS + row, tl.load(x_ptr + row * COLUMNS + column))
+
+
+@pytest.mark.parametrize(("arch", "shared"), [("sm_86", 32), ("sm_90a", 64)])
+def test_rounds_are_the_same_in_all_threads_where_registers_leave_the_memory(
+    arch: str, shared: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = machine_backend.record(monkeypatch, arch)
+    x, out = torch.randn(128, 256), torch.zeros(256, 128)
+    transposed_copy_kernel[(1,)](x, out, ROWS=128, COLUMNS=256)
+    assert torch.equal(out, x.T)
+    assert kernels[0].metadata.shared == shared * 1024
+    # 256 elements of each thread, by 4; where rounds differ each has all of them, predicated.
+    assert kernels[0].asm["ptx"].count("ld.shared") == (64 if shared == 64 else 64 * 4)

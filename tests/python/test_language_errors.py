@@ -43,17 +43,30 @@ ROWS = [
     (
         "length_at_run_time",
         lambda x, y, s, i: tl.arange(0, s),
-        "tl.arange: end is a tensor of int32, expected a constant integer",
+        "tl.arange: end is a tensor of int32, expected a constant integer (an int, or a name "
+        "annotated tl.constexpr)",
     ),
     (
         "shape_at_run_time",
         lambda x, y, s, i: tl.zeros((s,), tl.int32),
-        "tl.zeros: a size is a tensor of int32, expected constexpr",
+        "tl.zeros: a size is a tensor of int32, expected a constant integer (an int, or a name "
+        "annotated tl.constexpr)",
     ),
+    ("max_of_two", lambda x, y, s, i: tl.max(i, s),
+     "tl.max: axis is a tensor of int32, expected a constant integer; of two values tl.maximum is the maximum"),
+    ("min_of_two", lambda x, y, s, i: tl.min(i, 0.0),
+     "tl.min: axis is 0.0, expected a constant integer; of two values tl.minimum is the minimum"),
+    ("sigmoid_of_integers", lambda x, y, s, i: tl.sigmoid(i),
+     "tl.sigmoid: x is int32[128], expected fp32 or fp64"),
+    ("softmax_of_integers", lambda x, y, s, i: tl.softmax(i),
+     "tl.softmax: x is int32[128], expected fp32 or fp64"),
+    ("tensor_of_a_number", lambda x, y, s, i: tl.tensor(0),
+     "tl.tensor makes no values; write the number itself, or tl.full for a block"),
     (
         "static_range_at_run_time",
         lambda x, y, s, i: tl.static_range(s),
-        "tl.static_range: end is a tensor of int32, expected a constant integer",
+        "tl.static_range: end is a tensor of int32, expected a constant integer (an int, or a name "
+        "annotated tl.constexpr)",
     ),
     (
         "stages_at_run_time",

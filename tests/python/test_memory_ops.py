@@ -84,6 +84,36 @@ def test_no_wider_mask_stores() -> None:
 
 
 @blockscope.jit
+def fewer_dimensions(x, out, rows, B: tl.constexpr, C: tl.constexpr):
+    i, j, row = tl.arange(0, B)[:, None], tl.arange(0, C)[None, :], tl.arange(0, C)
+    each = (i * C + j)[None, :, :]
+    value = tl.load(x + each, mask=row < 5, other=row)
+    tl.store(out + each, tl.sum(value, axis=0), mask=i != j)
+    tl.store(rows + i * C + row, tl.load(x + row, mask=i < 3, other=-1))
+
+
+def test_masks_and_values_may_have_fewer_dimensions() -> None:
+    x, out = np.arange(64, dtype=np.int32).reshape(4, 16) + 100, np.zeros((4, 16), np.int32)
+    rows = np.zeros((4, 16), np.int32)
+    fewer_dimensions[(1,)](x, out, rows, B=4, C=16)
+    i, j = np.mgrid[:4, :16]
+    np.testing.assert_array_equal(out, np.where(i == j, 0, np.where(j < 5, x, j)))
+    np.testing.assert_array_equal(rows, np.where(i < 3, x[0], -1))
+
+
+@blockscope.jit
+def atomic_of_fewer_dimensions(out, B: tl.constexpr):
+    i = tl.arange(0, B)
+    tl.atomic_add(out + i[None, :], i)
+
+
+def test_values_of_atomics_have_the_dimensions_of_the_pointer() -> None:
+    errors = blockscope.CompilationError, ValueError  # step by step
+    with pytest.raises(errors, match=r"val is int32\[8\], which does not fit the shape \[1, 8\]"):
+        atomic_of_fewer_dimensions[(1,)](np.zeros(8, np.int32), B=8)
+
+
+@blockscope.jit
 def modifiers(x, out, B: tl.constexpr):
     i = tl.arange(0, B)
     a = tl.load(x + i, cache_modifier=".cg", eviction_policy="evict_first")

@@ -9,6 +9,9 @@ import sys
 from typing import Any
 
 from blockscope import errors
+from blockscope.language import math
+from blockscope.language.core import tensor
+from blockscope.language.names_elsewhere import instead_of
 
 _NAMES = {
     "Break": "'break'",
@@ -93,6 +96,8 @@ def compile_error(generator: Any, node: ast.AST, error: Exception | str) -> erro
         message = f"{type(error).__name__}: {message}"
     elif isinstance(error, AttributeError):
         message += _nearest_attribute(error)
+    elif isinstance(error, TypeError) and message == "'dtype' object is not callable":
+        message += "; x.to(tl.float32) converts"
     result = _error(kind, generator, node, message)
     result.__cause__ = _cause(error)
     return result
@@ -113,6 +118,9 @@ def _nearest_attribute(error: AttributeError) -> str:
     """What may have been meant by a name that an object lacks, as Python's tracebacks add it."""
     if error.obj is None or not error.name:
         return ""
+    of_language = isinstance(error.obj, tensor) or error.obj is math
+    if of_language and (hint := instead_of(error.name)):
+        return hint
     public = [name for name in dir(error.obj) if not name.startswith("_")]
     near = difflib.get_close_matches(error.name, public, 1)
     return f"; did you mean '{near[0]}'?" if near else ""

@@ -21,6 +21,7 @@ from blockscope.language import (
     target_info,
 )
 from blockscope.language import half_public as _half_public
+from blockscope.language import names_elsewhere as _names_elsewhere
 from blockscope.language.aggregate import *
 from blockscope.language.atomics import *
 from blockscope.language.block_pointer import *
@@ -92,4 +93,6 @@ def __getattr__(name: str) -> _Any:
             f"'libdevice.{name}(...)'"
         )
         raise AttributeError(text, name="", obj=None)  # or Python adds what is spelt like it
+    if instead := _names_elsewhere.instead_of(name):
+        raise AttributeError(text + instead, name="", obj=None)
     raise AttributeError(text)

@@ -261,6 +261,10 @@ def to_tensor(x: Any) -> Any:
     return _semantic.to_tensor(x)
 
 
+#: What texts of errors say is expected; ``intOf`` of python/src/operands.cpp says the same.
+CONSTANT_INTEGER = "a constant integer (an int, or a name annotated tl.constexpr)"
+
+
 def shape_of(shape: Any, op: str) -> builtins.list[int]:
     """Return the sizes that were given one by one or as one tuple."""
     if len(shape) == 1:
@@ -271,7 +275,7 @@ def shape_of(shape: Any, op: str) -> builtins.list[int]:
     for size in shape:
         size = unwrap(size)
         if isinstance(size, tensor):
-            raise TypeError(f"{op}: a size is a tensor of {size.type}, expected constexpr")
+            raise TypeError(f"{op}: a size is a tensor of {size.type}, expected {CONSTANT_INTEGER}")
         if not isinstance(size, int):
             raise TypeError(f"{op}: a size is {size!r}, expected a constant integer")
         sizes.append(size)

@@ -5,7 +5,16 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from blockscope.language import context
-from blockscope.language.core import constexpr, int32, int64, tensor, to_tensor, uint32, unwrap
+from blockscope.language.core import (
+    CONSTANT_INTEGER,
+    constexpr,
+    int32,
+    int64,
+    tensor,
+    to_tensor,
+    uint32,
+    unwrap,
+)
 from blockscope.language.creation import full
 
 MOST_STAGES = 64  # as for the kernel's option
@@ -17,7 +26,7 @@ def _count(name: str, value: Any) -> int | None:
         return None
     if isinstance(value, tensor | bool) or not isinstance(value, int):
         found = f"a tensor of {value.type}" if isinstance(value, tensor) else repr(value)
-        raise TypeError(f"tl.range: {name} is {found}, expected a constant integer")
+        raise TypeError(f"tl.range: {name} is {found}, expected {CONSTANT_INTEGER}")
     if not 0 <= value <= MOST_STAGES:
         raise ValueError(f"tl.range: {name} is {value}, expected 0 to {MOST_STAGES}")
     return value
@@ -148,7 +157,7 @@ class static_range(_counted):
             value = unwrap(getattr(self, name))
             if isinstance(value, tensor) or not hasattr(value, "__index__"):
                 found = f"a tensor of {value.type}" if isinstance(value, tensor) else repr(value)
-                raise TypeError(f"tl.static_range: {name} is {found}, expected a constant integer")
+                raise TypeError(f"tl.static_range: {name} is {found}, expected {CONSTANT_INTEGER}")
             setattr(self, name, constexpr(int(value)))
 
     def indices(self) -> Iterable[int]:

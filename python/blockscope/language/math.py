@@ -91,7 +91,7 @@ def umulhi(x: Any, y: Any) -> Any:
 @tensor_method
 def sigmoid(x: Any) -> Any:
     """``1 / (1 + exp(-x))``."""
-    return 1 / (1 + exp(-x))
+    return 1 / (1 + _semantic.elementwise("math.exp", "tl.sigmoid", -x))
 
 
 @tensor_method
@@ -107,7 +107,8 @@ def softmax(
 
     dim = unwrap(dim) if unwrap(dim) is not None else unwrap(axis)
     dim = 0 if dim is None else dim
-    numerator = exp(x - max(x, dim, keep_dims=True))
+    below = x - max(x, dim, keep_dims=True)
+    numerator = _semantic.elementwise("math.exp", "tl.softmax", below)
     return fdiv(numerator, sum(numerator, dim, keep_dims=True), ieee_rounding)
 
 

@@ -113,6 +113,16 @@ def _reduce_with_indices(input: Any, axis: Any, combine_fn: Any, keep_dims: Any 
     return reduce((input, index), axis, combine_fn, keep_dims)
 
 
+def _check_axis_of_extreme(name: str, axis: Any) -> None:
+    axis = unwrap(axis)
+    if isinstance(axis, tensor | float):
+        found = f"a tensor of {axis.type}" if isinstance(axis, tensor) else repr(axis)
+        raise TypeError(
+            f"tl.{name}: axis is {found}, expected a constant integer; of two values tl.{name}imum "
+            f"is the {name}imum"
+        )
+
+
 def _make_extreme(is_max: bool) -> Any:
     name, what = ("max", "largest") if is_max else ("min", "smallest")
 
@@ -123,6 +133,7 @@ def _make_extreme(is_max: bool) -> Any:
         return_indices_tie_break_left: Any = True,
         keep_dims: Any = False,
     ) -> Any:
+        _check_axis_of_extreme(name, axis)
         if unwrap(return_indices):
             input = _promote_bfloat16_to_float32(input)
             combine = _extreme_index(is_max, bool(unwrap(return_indices_tie_break_left)))

@@ -493,9 +493,9 @@ def autotune(
 
     def decorate(fn: Any) -> Autotuner:
         if not hasattr(fn, "run") or not hasattr(fn, "arg_names"):
-            raise TypeError(
-                f"autotune got {type(fn).__name__}, expected a kernel: put @triton.jit below it"
-            )
+            name = getattr(fn, "__name__", "")
+            found = f"{type(fn).__name__} '{name}'" if name else type(fn).__name__
+            raise TypeError(f"autotune got {found}, expected a kernel: put @triton.jit below it")
         return Autotuner(
             fn, fn.arg_names, configs, key, reset_to_zero, restore_value, pre_hook=pre_hook,
             post_hook=post_hook, prune_configs_by=prune_configs_by, warmup=warmup, rep=rep,

@@ -41,7 +41,7 @@ def run(
         for report in reports:
             report.autotuned.add((autotuner, key))
         try:
-            tried.try_others()
+            tried.try_others(repeats)
         except CannotPutBack as reason:
             _note(reports, autotuner.jit_function, tried, reason)
     return result
@@ -77,7 +77,7 @@ class _Trials:
         self.left = self._differing([cache[self._key]])[1:]
         return result
 
-    def try_others(self) -> None:
+    def try_others(self, repeats: checked_repeats.Repeats | None) -> None:
         """Errors: CannotPutBack when not all of them can be tried."""
         if self.left and self._reason is not None:
             raise self._reason
@@ -88,7 +88,9 @@ class _Trials:
             while self.left:
                 self._before.put_back()
                 self._try(self.left[0])
-                self.left.pop(0)
+                config = self.left.pop(0)
+                if repeats is not None:
+                    repeats.compare(config)
         finally:
             after.put_back()
 

@@ -2,7 +2,8 @@
 
 Where no check is open, ``autotune`` runs a kernel many times on the same arguments before the run
 that counts. The check ``outputs`` compares what one run leaves with what it leaves after another
-one, both on the arguments as they were, with the hooks that ``autotune`` has around each.
+one, both on the arguments as they were, with the hooks that ``autotune`` has around each. Each
+configuration is looked at: of a sum that may be split, those that split it add to what is there.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from blockscope.runtime import tried_arguments
 from blockscope.runtime.config import Config
 from blockscope.runtime.contents import CannotPutBack, Contents
 from blockscope.runtime.memory.buffer import tensors_in
+from blockscope.runtime.tried_configs import SKIPPED
 
 #: Sums in another order differ by less than this share of the largest element.
 _ROUNDING = 1e-2
@@ -43,14 +45,18 @@ class Repeats:
     ) -> None:
         self._autotuner, self._args, self._kwargs, self._reports = autotuner, args, kwargs, reports
         self._named = dict(autotuner.nargs)
+        self._has_told = False
         with checks.unwatched():
             self._before = Contents((*args, *kwargs.values()))
 
     def compare(self, config: Config) -> None:
         """Run again, and tell the reports where it makes a difference. Arguments stay as they are.
 
-        What differs from run to run in any case is not told.
+        Of the configurations that make one the first is told; what differs from run to run in any
+        case is not.
         """
+        if self._has_told:
+            return
         with checks.unwatched():
             after = Contents((*self._args, *self._kwargs.values()))
             try:
@@ -59,7 +65,7 @@ class Repeats:
                 after.put_back()
 
     def _compare(self, config: Config) -> None:
-        with suppress(TritonError):
+        with suppress(TritonError, *SKIPPED):
             once = self._left_by(config, tunes=False)
             again = self._left_by(config, tunes=True)
             if (found := _difference(once, again)) is None:
@@ -85,6 +91,7 @@ class Repeats:
         return dict(_copies({**self._named, **self._kwargs}))
 
     def _tell(self, name: str, index: tuple[int, ...], once: Any, again: Any) -> None:
+        self._has_told = True
         fn = self._autotuner.jit_function
         code = fn.fn.__code__
         place = ", ".join(map(str, index))

@@ -28,7 +28,8 @@ def size_of(fn: Any, grid: Any, bound: dict[str, Any], options: dict[str, Any]) 
     if not sizes or any(size != 1 for size in sizes[3:]):
         raise ValueError(
             f"kernel '{fn.__name__}': grid {tuple(grid)} has {len(sizes)} dimensions, expected 1 "
-            "to 3, or ones behind them"
+            "to 3, or ones behind them; make two of them one, which // and % of its "
+            "tl.program_id take apart"
         )
     return tuple([*sizes, 1, 1][:3])  # type: ignore[return-value]
 
@@ -68,9 +69,11 @@ def _size(fn: Any, axis: int, size: Any) -> int:
     try:
         size = operator.index(size)  # a tensor of floats has the method, and refuses
     except TypeError:
+        is_grid = callable(size) or isinstance(size, tuple | list)
+        hint = "; leave out the tuple around it: kernel[grid], not kernel[(grid,)]"
         raise TypeError(
             f"kernel '{fn.__name__}': grid dimension {axis} is {size!r} "
-            f"({type(size).__name__}), expected an int"
+            f"({type(size).__name__}), expected an int{hint if is_grid else ''}"
         ) from None
     if size < 0 or size > 2**31 - 1:
         raise ValueError(
