@@ -137,6 +137,12 @@ def of_libdevice(x_ptr):
 
 
 @triton.jit
+def size_of_pointer(x_ptr):
+    offsets = tl.arange(0, 8)
+    tl.store(x_ptr + offsets, 0, offsets < x_ptr.shape[-1])
+
+
+@triton.jit
 def of_torch(x_ptr):
     tl.store(x_ptr, tl.clip(tl.load(x_ptr), 0.0, 1.0))
 
@@ -218,6 +224,12 @@ COMPILE = [
         r"libdevice' and 'libdevice.tanh\(...\)'\n",
     ),
     (lambda: of_torch[(1,)](x()), CompilationError, r"no attribute 'clip'; write tl.clamp\n"),
+    (
+        lambda: size_of_pointer[(1,)](x()),
+        CompilationError,
+        r"x_ptr\.shape\[-1\]' is not there; a block has a size for each of its dimensions, "
+        "a pointer none: pass those of its tensor as arguments",
+    ),
     (
         lambda: method_of_torch[(1,)](x()),
         CompilationError,

@@ -98,9 +98,20 @@ def compile_error(generator: Any, node: ast.AST, error: Exception | str) -> erro
         message += _nearest_attribute(error)
     elif isinstance(error, TypeError) and message == "'dtype' object is not callable":
         message += "; x.to(tl.float32) converts"
+    elif isinstance(error, IndexError) and _is_size(node):
+        message = (
+            f"'{ast.unparse(node)}' is not there; a block has a size for each of its dimensions, "
+            "a pointer none: pass those of its tensor as arguments"
+        )
     result = _error(kind, generator, node, message)
     result.__cause__ = _cause(error)
     return result
+
+
+def _is_size(node: ast.AST) -> bool:
+    """Whether an expression is an element of a shape."""
+    of = node.value if isinstance(node, ast.Subscript) else None
+    return isinstance(of, ast.Attribute) and of.attr == "shape"
 
 
 def _cause(error: Exception | str) -> Exception | None:
