@@ -176,7 +176,14 @@ std::optional<uint32_t> wishedUnrolling(Operation *loop, const llvm::BasicBlock 
                                                  : WalkResult::advance();
                                     })
                                     .wasInterrupted();
-  const uint32_t together = hasReadOnlyLoads ? kTogether : 0;
+  // No load passes a loop that stands between.
+  const bool hasLoop = loop->walk([&](Operation *op) {
+                             return op != loop && isa<scf::ForOp, scf::WhileOp>(op)
+                                        ? WalkResult::interrupt()
+                                        : WalkResult::advance();
+                           })
+                           .wasInterrupted();
+  const uint32_t together = hasReadOnlyLoads && !hasLoop ? kTogether : 0;
   if (body.loads != 0 && body.loads < kLoads)
     return std::max(together, llvm::bit_floor(kLoads / body.loads));
   if (body.loads == 0 || together != 0)
