@@ -176,13 +176,42 @@ std::optional<uint32_t> wishedUnrolling(Operation *loop, const llvm::BasicBlock 
                                                  : WalkResult::advance();
                                     })
                                     .wasInterrupted();
-  const uint32_t together = hasReadOnlyLoads ? kTogether : 0;
+  // No load passes a loop that stands between.
+  const bool hasLoop = loop->walk([&](Operation *op) {
+                             return op != loop && isa<scf::ForOp, scf::WhileOp>(op)
+                                        ? WalkResult::interrupt()
+                                        : WalkResult::advance();
+                           })
+                           .wasInterrupted();
+  const uint32_t together = hasReadOnlyLoads && !hasLoop ? kTogether : 0;
   if (body.loads != 0 && body.loads < kLoads)
     return std::max(together, llvm::bit_floor(kLoads / body.loads));
   if (body.loads == 0 || together != 0)
     return together != 0 ? std::optional(together) : std::nullopt;
   // ptxas unrolls none of so many loads; what each adds to its address is then added once.
   return body.instructions * kTogether <= kMostUnrolled ? std::optional(kTogether) : std::nullopt;
+}
+
+/// Whether the blocks from `header` on have a barrier, a shuffle or the like.
+bool isConvergentSince(const llvm::BasicBlock *header) {
+  for (auto block = header->getIterator(); block != header->getParent()->end(); ++block)
+    for (const llvm::Instruction &instruction : *block)
+      if (const auto *call = dyn_cast<llvm::CallBase>(&instruction); call && call->isConvergent())
+        return true;
+  return false;
+}
+
+/// What LLVM can do of wishedUnrolling: it makes no rest of the iterations of a loop that has a
+/// barrier or a shuffle, and unrolls as a whole, up to 16384 instructions, what it cannot unroll as
+/// wished.
+std::optional<uint32_t> possibleUnrolling(Operation *loop, const llvm::BasicBlock *header) {
+  std::optional<uint32_t> wish = wishedUnrolling(loop, header);
+  if (!wish || !isConvergentSince(header))
+    return wish;
+  const llvm::APInt count = *cast<scf::ForOp>(loop).getStaticTripCount();
+  while (count.urem(*wish) != 0)
+    --*wish;
+  return *wish > 1 ? wish : std::nullopt;
 }
 
 /// Goes back to the header of `loop`, with the loop's wishes as LLVM's metadata.
@@ -192,7 +221,7 @@ void createBackEdge(Lowering &lowering, Operation *loop, llvm::BasicBlock *heade
   llvm::SmallVector<llvm::Metadata *> parts{nullptr};
   if (loop->hasAttr(tl::kDisableLicmHint))
     parts.push_back(llvm::MDNode::get(context, llvm::MDString::get(context, "llvm.licm.disable")));
-  if (const std::optional<uint32_t> count = wishedUnrolling(loop, header))
+  if (const std::optional<uint32_t> count = possibleUnrolling(loop, header))
     parts.push_back(llvm::MDNode::get(
         context, {llvm::MDString::get(context, "llvm.loop.unroll.count"),
                   llvm::ConstantAsMetadata::get(lowering.builder().getInt32(*count))}));

@@ -46,6 +46,36 @@ def test_unrolled_loops_have_several_iterations_in_one(unroll):
     assert loads == (2 if unroll == 1 else 2 + unroll)
 
 
+@blockscope.jit
+def sums(x_ptr, y_ptr, ROWS: tl.constexpr, B: tl.constexpr):
+    offsets = tl.arange(0, B)
+    for i in range(ROWS):
+        tl.store(y_ptr + i, tl.sum(tl.load(x_ptr + i * B + offsets)))
+
+
+@pytest.mark.parametrize(("count", "together"), [(84, 4), (85, 1), (87, 3), (86, 2)])
+def test_loops_with_barriers_are_unrolled_by_what_divides_their_iterations(count, together):
+    """LLVM has no rest of such a loop: with a wish that leaves one it would unroll all of it."""
+    kernel = compiled(sums, torch.zeros(100 * 512), torch.zeros(100), ROWS=count, B=512)
+    assert kernel.asm["ptx"].count("bar.sync") == 2 * together
+
+
+@blockscope.jit
+def triangle(x_ptr, y_ptr, ROWS: tl.constexpr, B: tl.constexpr):
+    offsets = tl.arange(0, B)
+    for i in range(ROWS):
+        x = tl.load(x_ptr + i * B + offsets)
+        for j in range(i):
+            y = tl.load(y_ptr + j * B + offsets)
+            tl.store(y_ptr + j * B + offsets, y + x * tl.load(x_ptr + i * ROWS + j))
+
+
+def test_a_loop_around_a_loop_is_not_unrolled():
+    """What it loads waits for the inner loop in any case; its code would stand four times."""
+    kernel = compiled(triangle, torch.zeros(64 * 128), torch.zeros(64 * 128), ROWS=64, B=128)
+    assert kernel.asm["ptx"].count("st.global") < 16
+
+
 @pytest.mark.parametrize("disabled", [False, True])
 def test_what_does_not_change_stays_in_the_loop(disabled):
     kernel = of_rows(licm=disabled)
