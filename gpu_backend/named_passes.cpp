@@ -70,6 +70,7 @@ template <typename Derived> struct ModulePass : PassWrapper<Derived, OperationPa
 
 /// A pass without options that changes a function and does not fail.
 struct FunctionPass {
+  llvm::StringLiteral name; ///< in dumps, beside the argument
   llvm::StringLiteral argument, description;
   bool needsLayouts;
   void (*change)(func::FuncOp);
@@ -78,6 +79,7 @@ struct FunctionPass {
 template <const FunctionPass &kPass> struct Named : ModulePass<Named<kPass>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Named)
 
+  llvm::StringRef getName() const final { return kPass.name; }
   llvm::StringRef getArgument() const final { return kPass.argument; }
   llvm::StringRef getDescription() const final { return kPass.description; }
 
@@ -90,24 +92,24 @@ template <const FunctionPass &kPass> struct Named : ModulePass<Named<kPass>> {
 };
 
 constexpr FunctionPass kShareLoads{
-    "tlg-share-loads",
+    "ShareLoadsPass", "tlg-share-loads",
     "load once what is loaded twice or in each iteration, where no memory may change",
     /*needsLayouts=*/false, [](func::FuncOp function) {
       shareLoads(function);
       loadBeforeLoops(function);
     }};
 
-constexpr FunctionPass kCountLoops{"tlg-count-loops",
+constexpr FunctionPass kCountLoops{"CountLoopsPass", "tlg-count-loops",
                                    "make for loops of while loops that count up to a number",
                                    /*needsLayouts=*/false, countLoops};
 
 constexpr FunctionPass kUnrollLoops{
-    "tlg-unroll-loops",
+    "UnrollLoopsPass", "tlg-unroll-loops",
     "make several iterations one where tl.loop_unroll_factor says so, and of short loops all",
     /*needsLayouts=*/false, unrollLoops};
 
 constexpr FunctionPass kCarryScalars{
-    "tlg-carry-scalars",
+    "CarryScalarsPass", "tlg-carry-scalars",
     "carry the number that is added to a block of a loop, instead of the block",
     /*needsLayouts=*/false, carryStepsAsScalars};
 
@@ -174,21 +176,23 @@ struct AssignLayoutsPass : ModulePass<AssignLayoutsPass> {
 };
 
 constexpr FunctionPass kPlaceConversions{
-    "tlg-place-conversions", "convert layouts where elementwise ops leave the fewest bytes to move",
+    "PlaceConversionsPass", "tlg-place-conversions",
+    "convert layouts where elementwise ops leave the fewest bytes to move",
     /*needsLayouts=*/true,
     [](func::FuncOp function) { placeConversions(function, /*inPipelines=*/false); }};
 
 constexpr FunctionPass kShareVectors{
-    "tlg-share-vectors",
+    "ShareVectorsPass", "tlg-share-vectors",
     "share what is computed of small vectors among the threads that have copies of them",
     /*needsLayouts=*/true, shareVectors};
 
 constexpr FunctionPass kSinkConversions{
-    "tlg-sink-conversions", "convert layouts behind a loop where they are used only there",
+    "SinkConversionsPass", "tlg-sink-conversions",
+    "convert layouts behind a loop where they are used only there",
     /*needsLayouts=*/true, sinkConversions};
 
 constexpr FunctionPass kMergeReductions{
-    "tlg-merge-reductions",
+    "MergeReductionsPass", "tlg-merge-reductions",
     "reduce along two axes at once what is reduced along one after the other",
     /*needsLayouts=*/true, mergeReductions};
 
@@ -283,16 +287,16 @@ struct PipelineLoopsPass : ModulePass<PipelineLoopsPass> {
   PipelineReport *report = nullptr; ///< of the caller, or null
 };
 
-constexpr FunctionPass kStageOperands{"tlg-stage-operands",
+constexpr FunctionPass kStageOperands{"StageOperandsPass", "tlg-stage-operands",
                                       "put the operands that dots read there into shared memory",
                                       /*needsLayouts=*/true, stageOperands};
 
-constexpr FunctionPass kBranchForBlocks{"tlg-branch-for-blocks",
+constexpr FunctionPass kBranchForBlocks{"BranchForBlocksPass", "tlg-branch-for-blocks",
                                         "make branches of choices between large blocks by a scalar",
                                         /*needsLayouts=*/false, branchForBlocks};
 
 constexpr FunctionPass kDelayConversions{
-    "tlg-delay-conversions",
+    "DelayConversionsPass", "tlg-delay-conversions",
     "convert layouts where they are used, so that loads begin before and registers are free",
     /*needsLayouts=*/true, delayConversions};
 
@@ -312,7 +316,7 @@ struct OrderWgmmaPass : ModulePass<OrderWgmmaPass> {
   }
 };
 
-constexpr FunctionPass kOrderStores{"tlg-order-stores",
+constexpr FunctionPass kOrderStores{"OrderStoresPass", "tlg-order-stores",
                                     "have stores wait for loads of the same memory by all warps",
                                     /*needsLayouts=*/true, [](func::FuncOp function) {
                                       if (numWarpsOf(function->getParentOfType<ModuleOp>(), 0) > 1)
@@ -320,18 +324,19 @@ constexpr FunctionPass kOrderStores{"tlg-order-stores",
                                     }};
 
 constexpr FunctionPass kMarkReadOnly{
-    "tlg-mark-read-only", "mark loads of loops that load what the kernel never stores to",
+    "MarkReadOnlyPass", "tlg-mark-read-only",
+    "mark loads of loops that load what the kernel never stores to",
     /*needsLayouts=*/true, markReadOnlyLoads};
 
-constexpr FunctionPass kJoinStores{"tlg-join-stores",
+constexpr FunctionPass kJoinStores{"JoinStoresPass", "tlg-join-stores",
                                    "make one of stores whose elements lie side by side",
                                    /*needsLayouts=*/true, joinStores};
 
 /// Lowering gives out memory by itself too, because it has to know which buffers share bytes: the
 /// pass shows the same places.
 constexpr FunctionPass kPlaceShared{
-    "tlg-place-shared", "give every buffer in shared memory its offset", /*needsLayouts=*/false,
-    [](func::FuncOp function) { const SharedPlaces places(function); }};
+    "PlaceSharedPass", "tlg-place-shared", "give every buffer in shared memory its offset",
+    /*needsLayouts=*/false, [](func::FuncOp function) { const SharedPlaces places(function); }};
 
 struct GpuPipelineOptions : PassPipelineOptions<GpuPipelineOptions> {
   Option<std::string> arch{*this, "arch", llvm::cl::desc(kArchHelp), llvm::cl::init("")};
