@@ -3,6 +3,7 @@
 # ruff: noqa: E501
 from __future__ import annotations
 
+import re
 import warnings
 from typing import Any
 
@@ -10,6 +11,7 @@ import blockscope
 import blockscope.language as tl
 import numpy as np
 import pytest
+from blockscope.language import names_elsewhere
 from blockscope.language.core import builtin
 
 
@@ -445,3 +447,11 @@ def test_warnings_name_the_kernels_line(stepping):
         (DeprecationWarning, __file__, 2, "tl.view "),
         (UserWarning, __file__, 3, "tl.where"),
     ]
+
+
+def test_what_is_proposed_for_names_of_other_libraries_is_there():
+    proposals = " ".join(names_elsewhere._INSTEAD.values())
+    proposed = re.findall(r"\btl\.(\w+)", proposals)
+    assert len(proposed) > 10 and all(hasattr(tl, name) for name in proposed)
+    for name in names_elsewhere._INSTEAD:  # some are functions, which blocks do not have
+        assert not (hasattr(tl, name) and hasattr(tl.tensor, name))
