@@ -19,6 +19,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+BY_HAND = "## Reading it\n"
 CASES = {
     "vector_add": "vector add 2^22",
     "softmax": "softmax 4096x1000",
@@ -328,10 +329,11 @@ def table(results):
     return "\n".join(lines)
 
 
-def page(results):
+def page(results, before):
+    """The page, made anew down to the heading BY_HAND; from there on as `before` has it."""
     m = results["machine"]
     scaled = "" if results["scale"] == 1 else f" Problems divided by {results['scale']}."
-    notes = HERE / "notes.md"
+    _, heading, by_hand = before.partition(BY_HAND)
     return f"""# Benchmarks
 
 Made by `./dev bench` on {m["date"]}: {m["cpu"]}, {m["memory"]}; {m["system"]};
@@ -340,7 +342,8 @@ Python {m["python"]}; {m["threads"]} threads. The peer is the interpreter of
 [benchmarks/kernels.py](../benchmarks/kernels.py). Medians of launches after the first.{scaled}
 
 {table(results)}
-{notes.read_text() if notes.exists() else ""}"""
+
+{heading}{by_hand}"""
 
 
 def main():
@@ -354,7 +357,8 @@ def main():
     results = collect(options)
     print(table(results))
     options.results.write_text(json.dumps(results, indent=1) + "\n")
-    options.page.write_text(page(results))
+    before = options.page.read_text() if options.page.exists() else ""
+    options.page.write_text(page(results, before))
 
 
 if __name__ == "__main__":

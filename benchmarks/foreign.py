@@ -34,7 +34,7 @@ cache of compiled kernels (compile_times.py).
   python benchmarks/foreign.py --static CLONES:lmdeploy --triton-python PYTHON
   python benchmarks/foreign.py --timed CASES.py [NAME,...]
   python benchmarks/foreign.py --timed CLONES: --processes 14
-  python benchmarks/foreign.py --timed CLONES: sla/attention_64,kernl/products
+  python benchmarks/foreign.py --timed CLONES: sla/attention_64,kernl
   python benchmarks/foreign.py --profile CLONES:lmdeploy NAME,...
   python benchmarks/foreign.py --compile-time CLONES: --triton-python PYTHON
 
@@ -64,6 +64,7 @@ from foreign_worker import MARK
 from sass_loops import Loop, disassembled, loops_of, main_loop
 
 HERE = Path(__file__).resolve().parent
+PRACTICE_CASES = HERE.parent / "tests/practice/practice/cases"
 SIDES = ("triton", "blockscope")
 MUCH_MORE = 1.1
 TOLERANCE = 1e-2  # of fingerprints
@@ -236,12 +237,23 @@ def parts_of(cases: str, names: str) -> list[tuple[str, str]]:
     if not cases.endswith(":"):
         return [(cases, names)]
     if names:
-        return modules_of(names.split(","), cases)
-    found = []
-    for path in sorted((HERE.parent / "tests/practice/practice/cases").glob("[a-z]*.py")):
-        parts = -(-path.read_text().count("@repository.case(") // FEW_CASES)
-        found += [(f"{cases}{path.stem}:{part}:{parts}", "") for part in range(parts)]
-    return found
+        return [
+            part
+            for module, of_it in modules_of(names.split(","), cases)
+            for part in ([(module, of_it)] if of_it else few_of(module))
+        ]
+    return [
+        part
+        for path in sorted(PRACTICE_CASES.glob("[a-z]*.py"))
+        for part in few_of(cases + path.stem)
+    ]
+
+
+def few_of(module: str) -> list[tuple[str, str]]:
+    """All cases of CLONES:MODULE, a few for each process."""
+    file = PRACTICE_CASES / f"{module.rpartition(':')[2]}.py"
+    parts = -(-file.read_text().count("repository.case(") // FEW_CASES)
+    return [(f"{module}:{part}:{parts}", "") for part in range(parts)]
 
 
 def modules_of(names: Iterable[str], cases: str) -> list[tuple[str, str]]:
@@ -385,7 +397,7 @@ def check(options: argparse.Namespace) -> None:
     chosen = [words[0]] if words and words[0] else []
     if words and not words[0]:
         chosen = [name.partition("/")[0] for name in options.names.split(",") if name]
-    known = {file.stem for file in (HERE.parent / "tests/practice/practice/cases").glob("*.py")}
+    known = {file.stem for file in PRACTICE_CASES.glob("*.py")}
     for module in chosen:
         if module not in known:
             requirements.stop(f"tests/practice has no module '{module}'")
