@@ -73,7 +73,9 @@ Nearness nearness(const Spacing &spacing, int64_t elementBytes) {
   constexpr int64_t kSectorBytes = 32, kLongRun = 8;
   if (std::abs(spacing.apart) * elementBytes >= kSectorBytes)
     return Nearness::Far;
-  return spacing.run < kLongRun ? Nearness::ShortRuns : Nearness::MayBeNear;
+  if (spacing.run < kLongRun)
+    return Nearness::ShortRuns;
+  return spacing.isKnown && spacing.apart != 0 ? Nearness::Near : Nearness::MayBeNear;
 }
 
 } // namespace blockscope::gpu

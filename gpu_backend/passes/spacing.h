@@ -39,9 +39,10 @@ Spacing spacingOfEither(const Spacing &x, const Spacing &y);
 /// What both are.
 Spacing meet(const Spacing &x, const Spacing &y);
 
-/// Whether lanes that lie along a dimension may share sectors of memory: never, a few of them, or
-/// more than that as far as is known. From the worst.
-enum class Nearness { Far, ShortRuns, MayBeNear };
+/// Whether lanes that lie along a dimension share sectors of memory: never, a few of them, perhaps,
+/// or but for where runs end. From the worst. A number that nothing is known of is rarely 1: an
+/// argument that is has been compiled as a constant.
+enum class Nearness { Far, ShortRuns, MayBeNear, Near };
 Nearness nearness(const Spacing &spacing, int64_t elementBytes);
 
 } // namespace blockscope::gpu

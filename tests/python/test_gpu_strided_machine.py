@@ -209,3 +209,27 @@ def test_lanes_lie_along_rows_of_an_image_of_any_width(
     # Nothing can be copied in pieces of 2 bytes.
     early = kernels[0].asm["plan"].count("into registers, an iteration early")
     assert early == (2 if is_large else 0)
+
+
+@triton.jit
+def images_kernel(
+    x_ptr, out_ptr, channels, height, width, PIXELS: tl.constexpr, CHANNELS: tl.constexpr
+):
+    pixel, channel = tl.arange(0, PIXELS), tl.arange(0, CHANNELS)
+    across, down = pixel % width - 1, pixel // width
+    x_ptrs = x_ptr + (down * width + across)[:, None] + (channel * height * width)[None, :]
+    inside = (down < height) & (across >= 0)
+    x = tl.load(x_ptrs, mask=inside[:, None] & (channel < channels)[None, :], other=0.0)
+    tl.store(out_ptr + pixel, tl.sum(x, 1), mask=pixel < height * width)
+
+
+@ARCHS
+def test_a_plane_is_taken_for_more_than_one_element(arch: str, kernels: Any) -> None:
+    """Its size is a product of arguments, of which nothing is known but that they are not 1."""
+    x = torch.randn(21, 5, 23)
+    out = torch.empty(5, 23)
+    images_kernel[(1,)](x, out, 21, 5, 23, PIXELS=128, CHANNELS=32)
+    want = torch.nn.functional.pad(x.sum(0), (1, 0))[:, :-1]
+    torch.testing.assert_close(out, want, rtol=1e-5, atol=1e-5)
+    loads = r"tl\.load .*tlg\.vector = array<i32: 0, 1>.*-> tensor<128x32xf32"
+    assert re.search(loads, kernels[0].asm["tlg"])

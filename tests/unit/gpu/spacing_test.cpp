@@ -19,7 +19,8 @@ TEST(SpacingTest, RowsOfAnyLengthAreRuns) {
   EXPECT_EQ(down.of(kSupposedRun), 0);
   const Spacing pixels = sum(across, spacingOfMultiple(down, 16, kAny));
   EXPECT_EQ(pixels.of(kSupposedRun), 1);
-  EXPECT_EQ(nearness(pixels, 4), Nearness::MayBeNear);
+  EXPECT_EQ(nearness(pixels, 4), Nearness::Near);
+  EXPECT_EQ(nearness(down, 4), Nearness::MayBeNear); // one sector, but nothing of it is shared
   EXPECT_EQ(spacingOfSum(kNeighbours, spacingOfMultiple(down, 1, kAny), true), across);
 }
 
