@@ -43,6 +43,24 @@ bool isCheapAlone(Operation *op) {
           isMemoryEffectFree(op));
 }
 
+/// Whether what computes a block from numbers takes more instructions of each element than a way
+/// through shared memory, as random numbers do; indices never do.
+bool isLong(Value value) {
+  constexpr int kMost = 40;
+  const int64_t size = blockType(value).getNumElements();
+  llvm::SmallSetVector<Value, 16> chain;
+  chain.insert(value);
+  int cost = 0;
+  for (size_t i = 0; i < chain.size() && cost <= kMost; ++i) {
+    Operation *op = chain[i].getDefiningOp();
+    cost += tl::isElementwise(op) ? 1 : 0;
+    for (Value operand : op->getOperands())
+      if (isBlock(operand) && blockType(operand).getNumElements() == size)
+        chain.insert(operand);
+  }
+  return cost > kMost;
+}
+
 /// Whether an op's result is a smaller block, repeated.
 bool repeats(Operation *op) { return isa<tl::BroadcastOp>(op); }
 
@@ -123,9 +141,10 @@ bool LayoutChoice::computeCheap(Value value) {
     return false;
   if (isa<arith::ConstantOp, tl::SplatOp, tl::RangeOp>(op))
     return true;
-  return isCheapAlone(op) && llvm::all_of(op->getOperands(), [&](Value operand) {
-           return !isBlock(operand) || cheap_.lookup(operand);
-         });
+  const bool isOfNumbers = llvm::all_of(op->getOperands(), [&](Value operand) {
+    return !isBlock(operand) || cheap_.lookup(operand);
+  });
+  return isOfNumbers && isCheapAlone(op) && !isLong(value);
 }
 
 bool LayoutChoice::isCheap(Value value) const { return cheap_.lookup(value); }

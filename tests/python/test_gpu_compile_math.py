@@ -187,6 +187,27 @@ def test_random_numbers_compile(arch: str) -> None:
 
 
 @triton.jit
+def dropout_kernel(x_ptr, mask_ptr, seed, N: tl.constexpr, STORES: tl.constexpr):
+    offsets = tl.arange(0, N)
+    keep = tl.rand(seed, offsets) > 0.5
+    tl.store(x_ptr + offsets, tl.where(keep, tl.load(x_ptr + offsets), 0.0))
+    if STORES:
+        tl.store(mask_ptr + offsets, keep)
+
+
+def test_random_numbers_are_computed_in_one_layout() -> None:
+    """The mask goes to its layout, of 16 bytes a thread, by shared memory."""
+
+    def products(stores: bool) -> int:
+        kernel = dropout_kernel.warmup(
+            tl.float32, tl.int1, 7, N=4096, STORES=stores, grid=(1,), arch="sm_90a"
+        )
+        return sum(kernel.asm["ptx"].count(name) for name in ("mul.hi.u32", "mul.wide.u32"))
+
+    assert products(True) == products(False) > 0
+
+
+@triton.jit
 def sines_kernel(x_ptr, out_ptr, N: tl.constexpr):
     i = tl.arange(0, N)
     x = tl.load(x_ptr + i)
