@@ -87,6 +87,14 @@ def test_lanes_pass_a_result_on_only_where_it_may_differ_by_rounding() -> None:
     assert shuffles(rounded_product) == 6
 
 
+def test_ties_take_no_more_exchanges_where_any_index_will_do() -> None:
+    def shuffles(left: bool) -> int:
+        call = lambda x: tl.argmin(x.reshape(4, 256), 1, tie_break_left=left)  # noqa: E731
+        return count(mapped(call, tl.float32, out=tl.int32), r"shfl\.sync")
+
+    assert shuffles(False) == shuffles(True)
+
+
 def test_a_row_in_one_lane_needs_no_shuffle() -> None:
     text = mapped(lambda x: tl.sum(x.reshape(256, 4), 1), tl.float32, out=tl.float32)
     assert count(text, r"shfl\.sync") == 0

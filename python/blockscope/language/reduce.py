@@ -81,17 +81,18 @@ def _widen(x: Any) -> Any:
     return x
 
 
-def _extreme_index(is_max: bool, tie_break_left: bool) -> Any:
-    """Combine (value, index) pairs; a NaN loses against a number."""
+def _extreme_index(is_max: bool) -> Any:
+    """Combine (value, index) pairs; a NaN loses against a number, the lower index wins ties. So it
+    does where ``tie_break_left`` is false, too: there any index will do, and only a rule lets the
+    parts of a block be combined in any order."""
 
     def combine(value1: Any, index1: Any, value2: Any, index2: Any) -> Any:
         first = value1 > value2 if is_max else value1 < value2
         is_float = value1.dtype.is_floating()
-        if tie_break_left:
-            same = value1 == value2
-            if is_float:
-                same = same | ((value1 != value1) & (value2 != value2))
-            first = first | (same & (index1 < index2))
+        same = value1 == value2
+        if is_float:
+            same = same | ((value1 != value1) & (value2 != value2))
+        first = first | (same & (index1 < index2))
         if is_float:
             first = first | ((value2 != value2) & (value1 == value1))
         return where(first, value1, value2), where(first, index1, index2)
@@ -136,8 +137,7 @@ def _make_extreme(is_max: bool) -> Any:
         _check_axis_of_extreme(name, axis)
         if unwrap(return_indices):
             input = _promote_bfloat16_to_float32(input)
-            combine = _extreme_index(is_max, bool(unwrap(return_indices_tie_break_left)))
-            return _reduce_with_indices(input, axis, combine, keep_dims)
+            return _reduce_with_indices(input, axis, _extreme_index(is_max), keep_dims)
         return _reduce_named(name, f"tl.{name}", _widen(input), axis, keep_dims)
 
     extreme.__doc__ = f"""The {what} along ``axis`` (None: of all), NaN ignored; with its index when

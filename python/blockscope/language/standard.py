@@ -35,10 +35,10 @@ from blockscope.language.shape import (
 )
 from blockscope.language.sort import bitonic_merge, sort, topk
 
-_argmax_combine_tie_break_left = builtin(_extreme_index(is_max=True, tie_break_left=True))
-_argmax_combine_tie_break_fast = builtin(_extreme_index(is_max=True, tie_break_left=False))
-_argmin_combine_tie_break_left = builtin(_extreme_index(is_max=False, tie_break_left=True))
-_argmin_combine_tie_break_fast = builtin(_extreme_index(is_max=False, tie_break_left=False))
+_argmax_combine_tie_break_left = builtin(_extreme_index(is_max=True))
+_argmax_combine_tie_break_fast = _argmax_combine_tie_break_left
+_argmin_combine_tie_break_left = builtin(_extreme_index(is_max=False))
+_argmin_combine_tie_break_fast = _argmin_combine_tie_break_left
 
 
 @builtin
@@ -46,9 +46,7 @@ def _argmax_combine(
     value1: Any, index1: Any, value2: Any, index2: Any, tie_break_left: Any
 ) -> tuple[Any, Any]:
     """The larger of two (value, index) pairs."""
-    left = unwrap(tie_break_left)
-    combine = _argmax_combine_tie_break_left if left else _argmax_combine_tie_break_fast
-    return combine(value1, index1, value2, index2)
+    return _argmax_combine_tie_break_left(value1, index1, value2, index2)
 
 
 @builtin
@@ -56,9 +54,7 @@ def _argmin_combine(
     value1: Any, index1: Any, value2: Any, index2: Any, tie_break_left: Any
 ) -> tuple[Any, Any]:
     """The smaller of two (value, index) pairs."""
-    left = unwrap(tie_break_left)
-    combine = _argmin_combine_tie_break_left if left else _argmin_combine_tie_break_fast
-    return combine(value1, index1, value2, index2)
+    return _argmin_combine_tie_break_left(value1, index1, value2, index2)
 
 
 @builtin
