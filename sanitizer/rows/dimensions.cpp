@@ -53,7 +53,27 @@ struct Strided {
   int64_t stride;
   int64_t named;  ///< that of the dimension which it names, if it does
   uint32_t start; ///< the step that counts the strides
+  int64_t within; ///< its dimension is no coarser than this
 };
+
+int64_t strideOf(const AddressForm &form, const AddressForm::Term &term,
+                 llvm::ArrayRef<int64_t> values) {
+  return (term.stride ? values[*term.stride] : 1) * form.pointeeBytes;
+}
+
+/// Of `i * (N * T)`, N is the size of a block where lanes count in steps of T: the stride of those.
+std::optional<int64_t> strideOfLanes(const AddressForm &form, const AddressForm::Term &term,
+                                     llvm::ArrayRef<int64_t> values) {
+  if (!term.stride || term.hasRange || form.steps[*term.stride].kind != ScalarStep::Kind::Mul)
+    return std::nullopt;
+  const ScalarStep &product = form.steps[*term.stride];
+  for (const unsigned side : {0U, 1U})
+    for (const AddressForm::Term &lanes : form.terms)
+      if (lanes.hasRange && lanes.stride == product.operands[side] &&
+          form.steps[product.operands[1 - side]].kind == ScalarStep::Kind::Constant)
+        return strideOf(form, lanes, values);
+  return std::nullopt;
+}
 
 /// `i * 4` or `i << 2`: the step of `i`, and 4. Nothing for a loop's own steps: `for n in range(0,
 /// rows, 16)` counts rows, whatever is multiplied onto it.
@@ -93,6 +113,7 @@ Strided withAllFactors(const AddressForm &form, const Dimensions &dimensions, co
     if (each.stride > term.stride && each.stride % term.stride == 0 &&
         whole.stride % each.stride == 0) {
       whole.named = each.stride;
+      whole.within = whole.stride;
       return whole;
     }
   return term;
@@ -107,15 +128,17 @@ llvm::SmallVector<NamedIndex, 4> namedIndices(const AddressForm &form, const Dim
   std::vector<bool> isNamed(all.size());
   for (size_t t = 0; t < form.terms.size(); ++t) {
     const AddressForm::Term &term = form.terms[t];
-    const int64_t stride = (term.stride ? values[*term.stride] : 1) * form.pointeeBytes;
+    const int64_t stride = strideOf(form, term, values);
     const bool isNothing =
         stride == 0 || (term.isKnown && !term.hasRange && !term.stride &&
                         form.steps[term.start].kind == ScalarStep::Kind::Constant &&
                         form.steps[term.start].value == 0);
     if (isNothing)
       continue;
-    terms.push_back(withAllFactors(form, dimensions, {t, stride, stride, term.start}));
-    for (size_t d = 0; d < all.size(); ++d)
+    const std::optional<int64_t> ofLanes = strideOfLanes(form, term, values);
+    const Strided strided{t, stride, stride, term.start, std::abs(ofLanes.value_or(stride))};
+    terms.push_back(ofLanes ? strided : withAllFactors(form, dimensions, strided));
+    for (size_t d = 0; d < all.size() && !ofLanes; ++d)
       if (term.names && all[d].stride == terms.back().named)
         isNamed[d] = true;
   }
@@ -146,7 +169,7 @@ llvm::SmallVector<NamedIndex, 4> namedIndices(const AddressForm &form, const Dim
     // The coarsest named dimension that is no coarser than the term.
     std::optional<size_t> target;
     for (size_t d = 0; d < all.size() && !target; ++d)
-      if (isNamed[d] && all[d].stride <= std::abs(term.stride))
+      if (isNamed[d] && all[d].stride <= term.within)
         target = d;
     if (!target || term.stride % all[*target].stride != 0)
       return {};

@@ -229,6 +229,24 @@ def test_a_batch_that_is_a_product_of_sizes(shape, mask):
 
 
 @blockscope.jit
+def rows_of_heads(x_ptr, out_ptr, heads, rows, columns, N: tl.constexpr, M: tl.constexpr):
+    n = tl.program_id(0) % tl.cdiv(rows, N) * N + tl.arange(0, N)
+    m = tl.arange(0, M)
+    head = tl.program_id(1) * heads + tl.program_id(2)
+    at = head * rows * columns + n[:, None] * columns + m[None, :]
+    inside = (n[:, None] < rows) & (m[None, :] < columns)
+    tl.store(out_ptr + at, tl.load(x_ptr + at, mask=inside, other=0.0), mask=inside)
+
+
+def test_a_padded_block_of_rows_may_be_as_long_as_all_heads():
+    """N * columns is the stride of a batch; N is the size of a block, since lanes count rows."""
+    x = torch.ones(2, 2, 32, 32)
+    with blockscope.check("rows") as report:
+        rows_of_heads[(1, 2, 2)](x, torch.zeros_like(x), 2, 32, 32, N=64, M=128)
+    assert codes(report) == [], report.text()
+
+
+@blockscope.jit
 def matmul(a_ptr, b_ptr, c_ptr, n, sam, sak, sbk, sbn, B: tl.constexpr, S: tl.constexpr):
     i, k = tl.arange(0, B), tl.arange(0, B)
     a = a_ptr + i[:, None] * sam + k[None, :] * sak
