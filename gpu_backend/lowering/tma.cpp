@@ -294,8 +294,9 @@ void fillMap(Lowering &lowering, tlg::MakeTensorMapOp op, llvm::Value *image, ll
        {builder.CreateAnd(writes, builder.CreateICmpNE(bits, builder.getInt64(0)))});
 }
 
-/// The first warp makes the map in shared memory and copies it to global memory. All threads see it
-/// there: each may begin copies.
+/// The first warp makes the map in shared memory, copies it to global memory, and acquires it
+/// there: its first thread begins all copies. Where each warp acquired it, each emptied the cache
+/// of maps.
 LogicalResult lowerMakeTensorMap(Lowering &lowering, Operation *op) {
   auto map = cast<tlg::MakeTensorMapOp>(op);
   constexpr int kMapBytes = 128, kWordBytes = 4, kThreadsOfWarp = 32;
@@ -322,9 +323,12 @@ LogicalResult lowerMakeTensorMap(Lowering &lowering, Operation *op) {
          "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
          "[$0], [$1], 128;",
          "l,r", {address, image});
+    emit(lowering, "fence.proxy.tensormap::generic.acquire.gpu [$0], 128;", "l", {address});
+    // ptxas lets copies begin before the map is acquired, but not before earlier copies are done.
+    emit(lowering, "cp.async.bulk.commit_group;", "", {});
+    emit(lowering, "cp.async.bulk.wait_group.read 0;", "", {});
   });
-  lowering.barrier();
-  emit(lowering, "fence.proxy.tensormap::generic.acquire.gpu [$0], 128;", "l", {address});
+  lowering.barrier(); // the image is overwritten behind it
   lowering.set(map.getResult(), address);
   return success();
 }
