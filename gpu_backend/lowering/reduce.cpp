@@ -48,11 +48,13 @@ public:
         findExtremes();
       else
         reduceRegisters();
-      if (along_.warps != 0)
+      if (along_.warps != 0 || isSharingQuicker())
         shareResults();
       reduceLanes();
       if (along_.warps != 0)
         reduceWarps();
+      else
+        giveResults();
     } else {
       reduceInOrder(*ownersAlong(layout_, shape_, axis_));
     }
@@ -189,9 +191,25 @@ private:
     return bits;
   }
 
+  /// Whether lanes that share results exchange fewer values than lanes that each combine all, if
+  /// in the end each asks for all results, and by so many that one more exchange to wait for pays.
+  bool isSharingQuicker() const {
+    constexpr size_t kLeastResults = 4;
+    constexpr double kFewer = 0.65;
+    const size_t results = kept().size();
+    const auto lanes = static_cast<size_t>(llvm::popcount(along_.lanes));
+    const size_t steps = std::min<size_t>(lanes, llvm::Log2_64(results));
+    const size_t left = results >> steps;
+    const size_t shared = (results - left) + (lanes - steps) * left + results;
+    const bool isPacked = elementsTogether(elements_[kept().front()]) > 1; // few exchanges anyway
+    return results >= kLeastResults && !isPacked &&
+           static_cast<double>(shared) <= kFewer * static_cast<double>(lanes * results);
+  }
+
   /// Where a thread has several results that lanes have parts of, and warps tell one another what
-  /// they have anyway, a lane need not have all of them: of two lanes each takes half, and gives
-  /// the other one its part of the other half. Then each has as many as are left, and writes them.
+  /// they have anyway, or many lanes would exchange each, a lane need not have all of them: of two
+  /// lanes each takes half, and gives the other one its part of the other half. Then each has as
+  /// many as are left, and writes or gives them.
   void shareResults() {
     const Bases map = slicedElements(shape_, axis_);
     llvm::SmallVector<int> results; // register bits, of neighbours first
@@ -236,6 +254,25 @@ private:
           elements_[reg] = ofBoth(mine, other);
       }
     }
+  }
+
+  /// Gives all lanes the results that they have shared among themselves.
+  void giveResults() {
+    if (shared_.empty())
+      return;
+    llvm::IRBuilder<> &builder = lowering_.builder();
+    llvm::Value *first = builder.CreateAnd(lowering_.laneId(), lowering_.i32(31 & ~sharing_.lanes));
+    llvm::SmallVector<Elements> all(elements_.size());
+    for (const uint32_t reg : registersWithout(along_.registers, layout_)) {
+      uint32_t holder = 0;
+      for (const auto &[lane, result] : shared_)
+        holder |= ((reg >> result) & 1) << lane;
+      llvm::Value *lane = builder.CreateOr(first, lowering_.i32(holder));
+      all[reg] = shuffled(elements_[reg & ~sharing_.registers],
+                          [&](llvm::Value *value) { return lowering_.shuffle(value, lane); });
+    }
+    elements_ = std::move(all);
+    sharing_ = {};
   }
 
   /// One element of two, in any order.
@@ -380,8 +417,8 @@ private:
       };
       return combined(0, tablesOfOther);
     };
-    if (isCombinedApart(resultCount, tableCount)) {
-      combineApart(slots, resultCount, [&](llvm::Value *slot) { return combinedAt(slot, 1); });
+    if (isCombinedApart(kept().size(), resultCount, tableCount)) {
+      combineApart(resultCount, [&](llvm::Value *slot) { slots.store(slot, combinedAt(slot, 1)); });
       for (const uint32_t reg : kept())
         elements_[reg] = slots.load(numberOf(reg));
       return;
@@ -411,27 +448,26 @@ private:
                     tables * static_cast<int64_t>(elements_.front().size()) / tablesAtOnce);
   }
 
-  /// How many warps read one register of what is left.
-  int64_t readings() const {
-    return static_cast<int64_t>(kept().size()) * (int64_t{1} << layout_.warps.size());
+  /// How many warps read a register, if each thread wants so many.
+  int64_t readings(size_t registers) const {
+    return static_cast<int64_t>(registers) * (int64_t{1} << layout_.warps.size());
   }
 
   /// Whether it is quicker that threads combine the tables of a few results each, and then read
-  /// those that they want, than that each combines all that it wants.
-  bool isCombinedApart(int64_t resultCount, int64_t tables) const {
+  /// those `wanted` by each, than that each combines all that it wants.
+  bool isCombinedApart(size_t wanted, int64_t resultCount, int64_t tables) const {
     constexpr size_t kLeastResults = 4;
     constexpr int64_t kBarrierCycles = 80; // and what is waited for behind it
     constexpr int64_t kWaitCycles = 4;     // of a thread for what it has begun
     const auto parts = static_cast<int64_t>(elements_.front().size());
     const int64_t apart = tableCost(llvm::divideCeil(resultCount, 32), tables, 1) +
                           tables * kWaitCycles * combine_.instructions() + kBarrierCycles +
-                          readings() * parts / kVector;
-    return kept().size() >= kLeastResults && apart < tableCost(readings(), tables, kVector);
+                          readings(wanted) * parts / kVector;
+    return wanted >= kLeastResults && apart < tableCost(readings(wanted), tables, kVector);
   }
 
-  /// Puts what `combined` gives for the slot of each result into that slot, of the first table.
-  void combineApart(Slots &slots, int64_t resultCount,
-                    llvm::function_ref<Elements(llvm::Value *)> combined) {
+  /// Has the threads do something for each result, whose number it gets; all see what that stores.
+  void combineApart(int64_t resultCount, llvm::function_ref<void(llvm::Value *)> combineTables) {
     llvm::IRBuilder<> &builder = lowering_.builder();
     const int64_t threads = int64_t{32} << layout_.warps.size();
     llvm::Value *thread = lowering_.threadId();
@@ -440,11 +476,9 @@ private:
             ? builder.CreateICmpULT(thread, lowering_.i32(static_cast<uint32_t>(resultCount)))
             : nullptr;
     lowering_.onlyIf(hasOne, [&] {
-      for (int64_t first = 0; first < resultCount; first += threads) {
-        llvm::Value *slot =
-            builder.CreateAdd(thread, lowering_.i32(static_cast<uint32_t>(first)), "", true, true);
-        slots.store(slot, combined(slot));
-      }
+      for (int64_t first = 0; first < resultCount; first += threads)
+        combineTables(
+            builder.CreateAdd(thread, lowering_.i32(static_cast<uint32_t>(first)), "", true, true));
     });
     lowering_.barrier();
   }
@@ -460,7 +494,7 @@ private:
     const auto rounds = static_cast<int64_t>(count), tables = int64_t{1} << count;
     const auto parts = static_cast<int64_t>(elements_.front().size());
     const int64_t instructions = combine_.instructions();
-    const int64_t times = readings();
+    const int64_t times = readings(kept().size());
     const int64_t alone = tableCost(times, tables, kVector);
     const int64_t shared = times * (rounds * parts + rounds * instructions / kIssues + parts) +
                            rounds * kShuffleCycles; // each waits for the one before
@@ -539,8 +573,8 @@ private:
     others = own;
     for (const BitOwner owner : owners)
       others.warps[owner.bit] = 0;
-    Slots slots(lowering_, op_.getOperands(),
-                int64_t{1} << (shape_.width() - shape_.width(axis_) + kept));
+    const int64_t slotCount = int64_t{1} << (shape_.width() - shape_.width(axis_) + kept);
+    Slots slots(lowering_, op_.getOperands(), slotCount);
     const uint32_t copies = done_.lanes | free_.lanes | ((done_.warps | free_.warps) << 5);
     llvm::Value *writes = nullptr;
     if (copies != 0)
@@ -554,19 +588,34 @@ private:
                        elements_[registers[i]]);
     });
     lowering_.barrier();
-    llvm::Value *thread = lowering_.threadElement(others);
-    for (const uint32_t reg : registers) {
-      const ElementBits number = slotOf(layout_.registerElement(reg));
+    // In the number of a slot the table's stands between those of the elements around it.
+    const int tableBit = shift + firstBit;
+    const auto combinedAt = [&](llvm::Value *slot) {
       const std::function<Elements(int, int)> combined = [&](int first, int step) -> Elements {
         if (step == tableCount)
-          return slots.load(builder.CreateXor(
-              thread,
-              lowering_.i32(number ^ (static_cast<ElementBits>(first) << (shift + firstBit)))));
+          return slots.load(
+              builder.CreateXor(slot, lowering_.i32(static_cast<ElementBits>(first) << tableBit)));
         const Elements low = combined(first, 2 * step);
         return combine_(low, combined(first + step, 2 * step));
       };
-      elements_[reg] = combined(0, 1);
-    }
+      return combined(0, 1);
+    };
+    llvm::Value *thread = lowering_.threadElement(others);
+    const auto slotFor = [&](uint32_t reg) {
+      return builder.CreateXor(thread, lowering_.i32(slotOf(layout_.registerElement(reg))));
+    };
+    const int64_t resultCount = slotCount / tableCount;
+    const bool isApart = isCombinedApart(registers.size(), resultCount, tableCount);
+    if (isApart)
+      combineApart(resultCount, [&](llvm::Value *result) {
+        llvm::Value *low = builder.CreateAnd(result, lowering_.i32((1U << tableBit) - 1));
+        llvm::Value *high = builder.CreateShl(builder.CreateSub(result, low),
+                                              lowering_.i32(static_cast<uint32_t>(owners.size())));
+        llvm::Value *slot = builder.CreateOr(low, high);
+        slots.store(slot, combinedAt(slot));
+      });
+    for (const uint32_t reg : registers)
+      elements_[reg] = isApart ? slots.load(slotFor(reg)) : combinedAt(slotFor(reg));
     done_.warps |= segment;
   }
 

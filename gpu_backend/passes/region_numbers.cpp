@@ -1,6 +1,8 @@
 // The ops that combine functions, and what their elements come from, are made of.
 #include "gpu_backend/passes/region_numbers.h"
 
+#include "core/ir/tl_dialect.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -41,6 +43,10 @@ std::optional<Number> realOf(Operation &op, llvm::ArrayRef<Number> operands) {
       .Case<arith::ExtFOp, arith::TruncFOp>([&](auto) { return of(x); })
       .Case<arith::SIToFPOp>([&](auto) { return of(static_cast<double>(signedOf())); })
       .Case<arith::UIToFPOp>([&](auto) { return of(static_cast<double>(operands[0].bits)); })
+      .Case<tl::IntToFloatOp>([&](auto cast) {
+        return of(cast.getIsUnsigned() ? static_cast<double>(operands[0].bits)
+                                       : static_cast<double>(signedOf()));
+      })
       .Case<math::FmaOp>([&](auto) { return of(x * y() + operands[2].real); })
       .Case<math::AbsFOp>([&](auto) { return of(std::fabs(x)); })
       .Case<math::SqrtOp>([&](auto) { return of(std::sqrt(x)); })

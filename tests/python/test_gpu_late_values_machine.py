@@ -65,7 +65,7 @@ def test_a_tile_far_larger_than_a_thread(is_masked: bool, monkeypatch: pytest.Mo
     compiled = weighted_rows.warmup(*values, m, n, is_masked, grid=(1,), arch="sm_90a", num_warps=1)
     ptx_machine.run(compiled, values)
     assert np.array_equal(out, (w - w.max()).astype(np.float64) @ x)
-    assert compiled.n_spills <= 100
+    assert compiled.n_spills <= 130
 
 
 @triton.jit
@@ -133,7 +133,7 @@ def test_what_is_loaded_is_used_up_before_more_is_loaded(monkeypatch: pytest.Mon
         weights = products - products.max(1, keepdims=True)
         want += (weights[:, :, None] * np.where(there, v[:, rows], 0)).sum(1)
     assert np.array_equal(out, want)
-    assert compiled.n_spills <= 100
+    assert compiled.n_spills <= 130
 
 
 @triton.jit

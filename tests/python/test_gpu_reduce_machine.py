@@ -166,6 +166,80 @@ def test_order_is_kept_where_elements_may_be_others() -> None:
     assert "tl.reduce" in kernel.asm["tlg"] and "tlg.any_order" not in kernel.asm["tlg"]
 
 
+@triton.jit
+def row_moments_kernel(
+    x_ptr, out_ptr, n, FROM: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr
+):
+    """Welford's over rows, each thread first by itself."""
+    rows = tl.arange(0, ROWS)[:, None]
+    mean = tl.zeros((ROWS, BLOCK), tl.float32)
+    m2 = tl.zeros((ROWS, BLOCK), tl.float32)
+    counts = tl.full((ROWS, BLOCK), -FROM, tl.float32)
+    for first in range(0, n, BLOCK):
+        columns = first + tl.arange(0, BLOCK)[None, :]
+        mask = columns < n
+        x = tl.load(x_ptr + rows * n + columns, mask=mask, other=0.0)
+        counts += mask
+        delta = tl.where(mask, x - mean, 0.0)
+        mean += delta / tl.maximum(counts, 1)
+        m2 += delta * (x - mean)
+    mean, m2, counts = tl.reduce((mean, m2, counts), 1, joined)
+    row = tl.arange(0, ROWS)
+    tl.store(out_ptr + row, mean)
+    tl.store(out_ptr + ROWS + row, m2)
+
+
+@pytest.mark.parametrize("n", [1100, 512, 70])
+def test_loops_that_count_leave_the_order_free(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    x = np.random.default_rng(3).standard_normal((4, n), np.float32)
+    out = np.zeros((2, 4), np.float32)
+    kernel = row_moments_kernel.warmup(
+        x, out, n, FROM=0, ROWS=4, BLOCK=512, grid=(1,), arch="sm_90a", num_warps=8
+    )
+    assert "tlg.any_order" in kernel.asm["tlg"]
+    ptx_machine.run(kernel, [x, out, n])
+    np.testing.assert_allclose(out, [x.mean(1), x.var(1) * n], rtol=1e-4, atol=1e-5)
+
+
+@triton.jit
+def followed(a: Any, b: Any, a_2: Any, b_2: Any) -> Any:
+    """`a x + b`, and then that of the other: the order matters."""
+    return a * a_2, b * a_2 + b_2
+
+
+@triton.jit
+def follow_kernel(x_ptr, out_ptr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    row, column = tl.arange(0, ROWS), tl.arange(0, COLUMNS)
+    at = row[:, None] * COLUMNS + column[None, :]
+    a, b = tl.reduce((tl.load(x_ptr + at), tl.load(x_ptr + ROWS * COLUMNS + at)), 1, followed)
+    tl.store(out_ptr + row, a)
+    tl.store(out_ptr + ROWS + row, b)
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "warps"), [(4, 512, 8), (8, 128, 4), (64, 256, 16), (2, 512, 8)]
+)
+def test_threads_share_tables_in_order(
+    rows: int, columns: int, warps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tree is that of the CPU: halves of the axis, elements of the same place together."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    x = np.random.default_rng(3).standard_normal((2, rows, columns)).astype(np.float32)
+    out = np.zeros((2, rows), np.float32)
+    kernel = follow_kernel.warmup(x, out, rows, columns, grid=(1,), arch="sm_90a", num_warps=warps)
+    assert "tlg.any_order" not in kernel.asm["tlg"]
+    ptx_machine.run(kernel, [x, out])
+    a, b = x
+    while a.shape[1] > 1:
+        half = a.shape[1] // 2
+        b = b[:, :half] * a[:, half:] + b[:, half:]
+        a = a[:, :half] * a[:, half:]
+    np.testing.assert_allclose(out, [a[:, 0], b[:, 0]], rtol=1e-4, atol=1e-6)
+    if (rows, columns, warps) == (4, 512, 8):  # each reads what is combined, not eight tables
+        assert kernel.asm["ptx"].count("ld.shared") < 2 * 4 * 8
+
+
 def test_lanes_share_tables_where_combining_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of eight warps: each lane combines with three others, not with seven tables."""
     monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
@@ -403,9 +477,10 @@ def far_rows_kernel(x_ptr, out_ptr, stride, M: tl.constexpr, N: tl.constexpr, WA
 @pytest.mark.parametrize(
     ("way", "dtype", "columns", "shuffles"),
     # A thread has 32 rows, of which lanes combine parts in three steps or five; of four rows that
-    # all warps share, half are left behind each of the first steps.
+    # all warps share, half are left behind each of the first steps, as of rows that fill a shuffle
+    # each, which lanes ask for then.
     [("sum", "float16", 8, 3 * 16), ("largest", "float16", 8, 3 * 16),
-     ("largest", "int8", 8, 3 * 8), ("largest", "float32", 8, 3 * 32),
+     ("largest", "int8", 8, 3 * 8), ("largest", "float32", 8, 16 + 8 + 4),
      ("largest", "int16", 32, 5 * 16), ("sum", "float16", 1024, 1 + 1 + 3)],
 )  # fmt: skip
 def test_small_results_are_shuffled_together(
