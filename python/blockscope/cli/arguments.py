@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from blockscope import checks
-from blockscope.cli import gpu_names
 from blockscope.cli.launch_files import is_launch_file
 from blockscope.cli.parser import CommandParser
 from blockscope.cli.usage import nearest
+from blockscope.runtime.backends.cuda import gpu_names
 
 SCRIPT_HELP = (
     "the Python file, or '-m MODULE', or '-c CODE'; all that follows is for the script, so options "
