@@ -196,6 +196,38 @@ def test_launches_of_a_file_are_verified_as_those_of_a_script(record, capsys):
     assert verifier.summary() == "verify: 1 launches, 0 with differences", capsys.readouterr().err
 
 
+def test_reports_of_verify_have_the_numbers_of_the_file(record, monkeypatch, capsys):
+    monkeypatch.setattr(verify, "differences", lambda *_: ["'out' differs"])
+
+    def launches():
+        for _ in range(2):
+            copy[(1,)](torch.zeros(8), torch.zeros(8), BLOCK=8)
+
+    triton._core.number_next_launch(5)
+    with Verifier("cpu").watching():
+        launches()
+    assert [line.split(" of ")[0] for line in capsys.readouterr().err.splitlines()] == [
+        "launch 5", "launch 6"
+    ]  # fmt: skip
+    triton._core.number_next_launch(5)
+    assert [each.number for each in record(launches).launches] == [5, 6]
+
+
+def test_a_launch_that_runs_elsewhere_takes_a_number(tmp_path):
+    writer = Writer(str(tmp_path / "run.blk"))
+    recorder = Recorder(writer)
+    triton._core.number_next_launch(0)
+
+    def elsewhere(run, fn, args, grid, kwargs, warmup):  # as on a GPU
+        return run(fn, grid, args, kwargs, warmup=True) if warmup else None
+
+    with recorder.recording(elsewhere):
+        for _ in range(2):
+            copy[(1,)](torch.zeros(8), torch.zeros(8), BLOCK=8)
+    assert [row["number"] for row in recorder.head()["launches"]] == [0, 1]
+    writer.give_up()
+
+
 def test_launches_that_differ_are_kept(tmp_path, monkeypatch):
     differs = lambda launch, *runs: ["'out' differs"] if float(launch._args[0][0]) > 1 else []
     monkeypatch.setattr(verify, "differences", differs)

@@ -145,8 +145,17 @@ class Verifier:
     # -- one launch -------------------------------------------------------------------------------
 
     def _launch(self, run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any]) -> Any:
-        number, self.launches = self.launches, self.launches + 1
+        number = _core.next_launch_number()
         heading = f"launch {number} of '{fn.__name__}'"
+        try:
+            return self._compared(run, fn, args, grid, kwargs, heading)
+        finally:
+            _core.number_next_launch(min(number + 1, _core.next_launch_number()))  # not one a run
+
+    def _compared(
+        self, run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any], heading: str
+    ) -> Any:
+        self.launches += 1
         try:
             launch = Launch(run, fn, args, grid, kwargs)
         except CannotCopy as reason:
