@@ -155,6 +155,21 @@ def test_on_finding_keeps_the_launch_that_has_one_with_its_number(tmp_path):
     assert "error[oob-load]" in told.stderr
 
 
+def test_a_finding_about_tuning_is_said_to_be_of_the_script(tmp_path):
+    script = KERNELS / "update_while_tuning_bad.py"
+    words = "record", "--on-finding", "--checks", "outputs", "-o", "run.blk"
+    done = command(*words, script, cwd=tmp_path)
+    said = "'not-idempotent' is about tuning, which a launch file does not hold: check the script"
+    assert "error[not-idempotent]" in done.stderr and said in done.stderr
+    assert "no launch by itself had a finding: run.blk was not written" in done.stderr
+    command("record", "-o", "run.blk", script, cwd=tmp_path)
+    assert "launch 0 of" in command("launches", "run.blk", cwd=tmp_path).stdout
+    done = command("reduce", "--checks", "all", "run.blk", cwd=tmp_path)
+    assert done.returncode == 2 and "about tuning" in done.stderr and "others" not in done.stderr
+    done = command("reduce", "--finding", "not-idempotent", "run.blk", cwd=tmp_path)
+    assert done.returncode == 2 and "about tuning" in done.stderr, done.stderr
+
+
 def test_a_recorded_script_may_import_torch_under_any_check(tmp_path):
     """The recorder and the check `undefined` both wait for that import."""
     pytest.importorskip("torch")
@@ -249,6 +264,7 @@ def test_recording_what_differs_needs_a_gpu(tmp_path):
     (tmp_path / "script.py").write_text("pass\n")
     done = command("record", "--on-mismatch", "script.py", cwd=tmp_path)
     assert done.returncode == 2 and "there is none to use" in done.stderr, done.stderr
+    assert done.stderr.startswith("blockscope: record --on-mismatch compares with a GPU")
     done = command("record", "--on-mismatch", "--on-finding", "script.py", cwd=tmp_path)
     assert done.returncode == 2 and "not allowed with" in done.stderr, done.stderr
 

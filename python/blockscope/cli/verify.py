@@ -44,21 +44,22 @@ def verify_script(script: Runs, options: argparse.Namespace) -> int:
     return ending(verifier, status, options)
 
 
-def verifier_of_this_machine() -> Verifier:
-    """One that runs launches on its GPU, too. Errors: UsageError where it has none to use."""
+def verifier_of_this_machine(asked: str = "verify") -> Verifier:
+    """One that runs launches on its GPU, too, for what was ``asked`` for. Errors: UsageError where
+    it has none to use."""
     reason = _core.gpu.why_unavailable()
     if reason is not None:
         why = reason.partition(";")[0]  # what follows says how to run a kernel here
         raise UsageError(
-            f"verify compares with a GPU, and there is none to use: {why}; 'blockscope check' and "
+            f"{asked} compares with a GPU, and there is none to use: {why}; 'blockscope check' and "
             "'blockscope compile' need none"
         )
     try:
         import torch
     except ImportError:
-        raise UsageError("verify needs torch, which is not installed") from None
+        raise UsageError(f"{asked} needs torch, which is not installed") from None
     if not torch.cuda.is_available():
-        raise UsageError("verify needs a torch with CUDA; this torch finds no GPU")
+        raise UsageError(f"{asked} needs a torch with CUDA; this torch finds no GPU")
     # Both runs multiply float32 as the GPU does when the kernel does not say.
     os.environ.setdefault("TRITON_F32_DEFAULT", default_input_precision(on_gpu=True))
     return Verifier(f"cuda:{torch.cuda.current_device()}")

@@ -26,6 +26,9 @@ from blockscope.runtime.autotuner import Autotuner
 from blockscope.runtime.grid import size_of
 from blockscope.runtime.ir_function import IRFunction
 
+#: Codes of findings that are about tuning: no launch of a file shows them.
+OF_TUNING = frozenset({"not-idempotent", "unchecked-configs"})
+
 _ADDRESSES = "tl.int_to_ptr"
 _MOST_COPIED = 2 << 30  # bytes
 
