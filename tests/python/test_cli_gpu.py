@@ -12,6 +12,7 @@ import gpu_rows
 import pytest
 from blockscope import _core
 from blockscope.cli import compiled_launches
+from blockscope.cli.compile import Printer
 from blockscope.cli.launch_copies import CannotCopy, Copies
 from blockscope.cli.predictions import device_named
 from blockscope.cli.usage import UsageError
@@ -495,6 +496,16 @@ def test_gpus_by_their_names(name, arch):
 def test_nearly_a_name_is_no_gpu(name, near):
     with pytest.raises(UsageError, match=f"'{name}', expected .*; did you mean '{near}'"):
         device_named(name)
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(1, "1 note not shown: --notes shows it"), (2, "2 notes not shown: --notes shows them")],
+)
+def test_notes_that_are_not_shown_are_counted(count, said, capsys):
+    kernel = argparse.Namespace(notes=[{"severity": "note"}] * count, warnings=[])
+    Printer(argparse.Namespace(notes=False))._print_notes(kernel)
+    assert capsys.readouterr().out == f"  {said}\n"
 
 
 def test_names_in_the_help_are_known():

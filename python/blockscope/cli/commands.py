@@ -75,9 +75,9 @@ def view(options: argparse.Namespace) -> int:
 
 
 def explain(options: argparse.Namespace) -> int:
-    from blockscope.cli.explain import of_check, summaries, text_of
+    from blockscope.cli.explain import of_checks, summaries, text_of
 
-    if options.code is not None and (said := of_check(options.code)):
+    if options.code is not None and (said := of_checks(options.code)):
         print(said, end="")
         return 0
     if options.code is None:
