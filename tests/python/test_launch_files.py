@@ -170,6 +170,17 @@ def test_a_finding_about_tuning_is_said_to_be_of_the_script(tmp_path):
     assert done.returncode == 2 and "about tuning" in done.stderr, done.stderr
 
 
+def test_each_configuration_with_a_finding_is_recorded_once(tmp_path):
+    text = (KERNELS / "update_while_tuning_bad.py").read_text()
+    text = text.replace(", mask=i < n, other=0", "").replace(", mask=i < n", "")
+    (tmp_path / "script.py").write_text(text.replace("(256)", "(200)"))
+    command("record", "--on-finding", "--checks", "asan,outputs", "script.py", cwd=tmp_path)
+    shown = command("launches", "run.blk", cwd=tmp_path).stdout
+    assert [line for line in shown.splitlines() if line.startswith("launch ")] == [
+        "launch 0 of 'kernel' at script.py:9, grid (4, 1, 1)"
+    ]  # fmt: skip
+
+
 def test_a_recorded_script_may_import_torch_under_any_check(tmp_path):
     """The recorder and the check `undefined` both wait for that import."""
     pytest.importorskip("torch")

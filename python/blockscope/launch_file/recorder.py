@@ -21,7 +21,7 @@ from blockscope.launch_file.container import Writer, are_equal, digest_of
 from blockscope.launch_file.functions import Functions
 from blockscope.launch_file.snapshot import Snapshot
 from blockscope.launch_file.undefined_log import Undefined, UndefinedLog, logged
-from blockscope.runtime import arguments, hooks
+from blockscope.runtime import arguments, checked_repeats, hooks
 from blockscope.runtime.autotuner import Autotuner
 from blockscope.runtime.grid import size_of
 from blockscope.runtime.ir_function import IRFunction
@@ -134,7 +134,8 @@ class Recorder:
             run = _passed_on(self._through, run)
         if warmup:
             return run(fn, grid, args, kwargs, warmup=True)
-        if os.getpid() != self._owner or (self._is_tuning and not self._is_first(fn, kwargs)):
+        is_ours = os.getpid() == self._owner and not checked_repeats.is_repeating()
+        if not is_ours or (self._is_tuning and not self._is_first(fn, kwargs)):
             return run(fn, grid, args, kwargs)
         if self.recorded >= self._limit:
             self.beyond_limit += 1

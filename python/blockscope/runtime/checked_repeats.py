@@ -8,6 +8,7 @@ configuration is looked at: of a sum that may be split, those that split it add 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -22,6 +23,14 @@ from blockscope.runtime.tried_configs import SKIPPED, uncounted
 
 #: Sums in another order differ by less than this share of the largest element.
 _ROUNDING = 1e-2
+
+
+_repeating = threading.local()
+
+
+def is_repeating() -> bool:
+    """Whether what this thread launches is this check's, and not the script's."""
+    return getattr(_repeating, "is_so", False)
 
 
 def prepare(
@@ -59,9 +68,11 @@ class Repeats:
             return
         with checks.unwatched(), uncounted():
             after = Contents((*self._args, *self._kwargs.values()))
+            _repeating.is_so = True
             try:
                 self._compare(config)
             finally:
+                _repeating.is_so = False
                 after.put_back()
 
     def _compare(self, config: Config) -> None:
