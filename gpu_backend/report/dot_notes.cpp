@@ -1,4 +1,4 @@
-// Dots that do not use wgmma or the tensor cores where the target has them.
+// Dots that do not use wgmma, tensor memory or the tensor cores where the target has them.
 //
 // Why is read off the op: each reason is a fact of the hardware, so that it stays true when the
 // passes learn to do more. An op that no reason fits gets no note.
@@ -110,6 +110,12 @@ void noteDot(Operation *op, const GpuTarget &target, int numWarps, std::vector<F
     reason->text = "the dot goes by mma.sync and not by wgmma: " + reason->text;
     notes.push_back(noteFor(op, FindingCode::NoWgmma, *std::move(reason)));
     notes.back().cost = "mma.sync reaches about 60% of what wgmma does";
+  } else if (auto dot = dyn_cast<tlg::MmaOp>(op);
+             dot && target.hasTcgen05 && dot.getOperandBytes() < 8) {
+    notes.push_back(
+        noteFor(op, FindingCode::NoTcgen05,
+                {"the dot goes by mma.sync: tcgen05 is not used yet", "", Severity::Note}));
+    notes.back().cost = "mma.sync reaches a fraction of what tcgen05 does";
   }
 }
 

@@ -9,6 +9,10 @@ import numpy as np
 import pytest
 import torch
 from blockscope import Config
+from blockscope.errors import AutotunerError
+from blockscope.launch_file.container import Writer
+from blockscope.launch_file.contents import File
+from blockscope.launch_file.recorder import Recorder
 from blockscope.tools.tensor_descriptor import TensorDescriptor
 
 
@@ -167,3 +171,49 @@ def test_an_argument_that_cannot_be_copied_is_noted():
     assert blocks == [64]
     (finding,) = report
     assert finding.message.endswith("Opaque, cannot be copied")
+
+
+@pytest.mark.parametrize("step", [False, True])
+def test_configurations_that_are_timed_take_no_numbers(step, tmp_path):
+    kernel, _, grid = tuned(do_bench=lambda call, quantiles: [call(), call(), 1.0][2:] * 3)
+    x, seen, _ = arrays("torch")
+    writer = Writer(str(tmp_path / "run.blk"))
+    recorder = Recorder(writer)
+    blockscope._core.number_next_launch(0)
+    with blockscope.knobs.runtime.scope(), recorder.recording():
+        blockscope.set_interpret_mode(step)
+        kernel[grid](x, seen, 192)
+        add_one[(3,)](x, seen, 192, BLOCK=64)
+        kernel[grid](x, seen, 192)
+    writer.close(recorder.head())
+    file = File(str(tmp_path / "run.blk"))
+    found = [each.number for each in file.launches]
+    file.close()
+    assert found[-3:] == [0, 1, 2] and set(found) == {0, 1, 2}
+
+
+@triton.jit
+def past_the_end(x_ptr, BLOCK: tl.constexpr):
+    tl.store(x_ptr + 4096 + tl.arange(0, BLOCK), 0.0)
+
+
+def test_a_finding_of_a_configuration_has_the_number_of_the_launch():
+    kernel, _, grid = tuned()
+    x, seen, _ = arrays("torch")
+    blockscope._core.number_next_launch(7)
+    with blockscope.check("asan,outputs") as report:
+        kernel[grid](x, seen, 192)
+        past_the_end[(1,)](x, BLOCK=16)
+    launches = {(f["launch"], f["meta_parameters"]["BLOCK"]) for f in json.loads(report.json())}
+    assert launches == {(7, "128"), (7, "64"), (8, "16")}
+
+
+def test_a_launch_that_cannot_be_tuned_takes_one_number():
+    kernel, _, grid = tuned([CONFIGS[3], Config({"BLOCK": 8192})])
+    x, seen, _ = arrays("torch")
+    for step in (False, True):
+        blockscope._core.number_next_launch(3)
+        with blockscope.knobs.runtime.scope(), pytest.raises(AutotunerError):
+            blockscope.set_interpret_mode(step)
+            kernel[grid](x, seen, 192)
+        assert blockscope._core.next_launch_number() == 4

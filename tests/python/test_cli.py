@@ -284,6 +284,10 @@ def test_explain():
     for name in ("undefined", "init"):
         said = command("explain", name).stdout
         assert said.startswith("check undefined: ") and "  undefined-value  " in said
+    several = command("explain", "tsan,nan").stdout
+    assert "check tsan: " in several and "check nan: " in several and "check asan" not in several
+    every = command("explain", "all").stdout
+    assert "check undefined: " in every and "check precision" not in every
     wrong = command("explain", first + "x")
     assert wrong.returncode == 2 and f"did you mean '{first}'?" in wrong.stderr
 

@@ -11,10 +11,13 @@ import blockscope.language as tl
 import gpu_rows
 import pytest
 from blockscope import _core
-from blockscope.cli import compiled_launches, gpu_names
+from blockscope.cli import compiled_launches
+from blockscope.cli.compile import Printer
 from blockscope.cli.launch_copies import CannotCopy, Copies
 from blockscope.cli.predictions import device_named
+from blockscope.cli.usage import UsageError
 from blockscope.cli.verify import Launch, Verifier, differences, ending, inexact_ops
+from blockscope.runtime.backends.cuda import gpu_names
 from blockscope.runtime.backends.cuda.occupancy import occupancy
 from blockscope.runtime.jit import JITFunction
 from test_cli import GOOD, command
@@ -473,13 +476,36 @@ def test_copies_keep_views_of_one_storage_together():
     ("name", "arch"),
     [("l4", "sm_89"), ("RTX 4090", "sm_89"), ("rtx-3060ti", "sm_86"), ("b200", "sm_100a"),
      ("GB300", "sm_103a"), ("nvidia a10", "sm_86"), ("orin", "sm_87"), ("rtx5090", "sm_120a"),
-     ("spark", "sm_121a"), ("h100", "sm_90a"), ("90", "sm_90a"), ("sm_80", "sm_80")],
+     ("spark", "sm_121a"), ("h100", "sm_90a"), ("90", "sm_90a"), ("sm_80", "sm_80"),
+     ("NVIDIA A100-SXM4-80GB", "sm_80"), ("NVIDIA H100 80GB HBM3", "sm_90a"),
+     ("H200 NVL", "sm_90a"), ("a1000", "sm_86"), ("RTX A1000", "sm_86"), ("rtxa1000", "sm_86"),
+     ("NVIDIA GeForce RTX 4060 Laptop GPU", "sm_89"), ("RTX 6000 Ada Generation", "sm_89"),
+     ("NVIDIA RTX PRO 6000 Blackwell Server Edition", "sm_120a")],
 )  # fmt: skip
 def test_gpus_by_their_names(name, arch):
     device = device_named(name)
     assert device["arch"] == arch
     if name in ("l4", "b200"):  # another GPU's peaks are not this one's
         assert device["peaks"] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("h2000", "h200"), ("a1001", "a100"), ("h1000", "h100"), ("rtx4091", "rtx4090")],
+)
+def test_nearly_a_name_is_no_gpu(name, near):
+    with pytest.raises(UsageError, match=f"'{name}', expected .*; did you mean '{near}'"):
+        device_named(name)
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(1, "1 note not shown: --notes shows it"), (2, "2 notes not shown: --notes shows them")],
+)
+def test_notes_that_are_not_shown_are_counted(count, said, capsys):
+    kernel = argparse.Namespace(notes=[{"severity": "note"}] * count, warnings=[])
+    Printer(argparse.Namespace(notes=False))._print_notes(kernel)
+    assert capsys.readouterr().out == f"  {said}\n"
 
 
 def test_names_in_the_help_are_known():

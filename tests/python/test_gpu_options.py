@@ -128,12 +128,12 @@ def test_launches_that_depend() -> None:
     assert "griddepcontrol" not in compiled(arch="sm_80").asm["ptx"]
 
 
-@pytest.mark.parametrize("arch", ["sm_90a", "sm_90", "sm90a", "sm90", "90a", "90", 90])
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_90", "sm90a", "sm90", "90a", "90", 90, "h200"])
 def test_names_of_a_target(arch: Any) -> None:
     assert compiled(arch=arch).metadata.target.arch == 90
 
 
-@pytest.mark.parametrize("arch", ["h100", "sm_h100", "9"])
+@pytest.mark.parametrize("arch", ["h1000", "sm_h100", "9"])
 def test_an_unknown_target_is_shown_as_it_was_given(arch: str) -> None:
     shown = "sm_9" if arch == "9" else arch
     with pytest.raises(ValueError, match=f"unknown GPU architecture '{shown}', expected one of"):

@@ -194,6 +194,13 @@ def test_why_a_dot_is_no_wgmma():
     assert of_dot(arch="sm_80", options={"num_warps": 2})[1] == []
 
 
+def test_a_dot_without_tensor_memory_is_noted_where_the_target_has_it():
+    kernel, found = of_dot(arch="sm_100a")
+    assert found == [("note", "no-tcgen05", DOT)]
+    assert kernel.notes[0]["message"] == "the dot goes by mma.sync: tcgen05 is not used yet"
+    assert of_dot(arch="sm_120a")[1] == []
+
+
 def test_a_dot_that_reads_its_operand_across_banks():
     kernel, found = of_dot(F32, PRECISION="tf32", size=(64, 64, 32), arch="sm_80")
     assert found == [("warning", "bank-conflict", DOT)]

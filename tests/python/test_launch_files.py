@@ -155,6 +155,32 @@ def test_on_finding_keeps_the_launch_that_has_one_with_its_number(tmp_path):
     assert "error[oob-load]" in told.stderr
 
 
+def test_a_finding_about_tuning_is_said_to_be_of_the_script(tmp_path):
+    script = KERNELS / "update_while_tuning_bad.py"
+    words = "record", "--on-finding", "--checks", "outputs", "-o", "run.blk"
+    done = command(*words, script, cwd=tmp_path)
+    said = "'not-idempotent' is about tuning, which a launch file does not hold: check the script"
+    assert "error[not-idempotent]" in done.stderr and said in done.stderr
+    assert "no launch by itself had a finding: run.blk was not written" in done.stderr
+    command("record", "-o", "run.blk", script, cwd=tmp_path)
+    assert "launch 0 of" in command("launches", "run.blk", cwd=tmp_path).stdout
+    done = command("reduce", "--checks", "all", "run.blk", cwd=tmp_path)
+    assert done.returncode == 2 and "about tuning" in done.stderr and "others" not in done.stderr
+    done = command("reduce", "--finding", "not-idempotent", "run.blk", cwd=tmp_path)
+    assert done.returncode == 2 and "about tuning" in done.stderr, done.stderr
+
+
+def test_each_configuration_with_a_finding_is_recorded_once(tmp_path):
+    text = (KERNELS / "update_while_tuning_bad.py").read_text()
+    text = text.replace(", mask=i < n, other=0", "").replace(", mask=i < n", "")
+    (tmp_path / "script.py").write_text(text.replace("(256)", "(200)"))
+    command("record", "--on-finding", "--checks", "asan,outputs", "script.py", cwd=tmp_path)
+    shown = command("launches", "run.blk", cwd=tmp_path).stdout
+    assert [line for line in shown.splitlines() if line.startswith("launch ")] == [
+        "launch 0 of 'kernel' at script.py:9, grid (4, 1, 1)"
+    ]  # fmt: skip
+
+
 def test_a_recorded_script_may_import_torch_under_any_check(tmp_path):
     """The recorder and the check `undefined` both wait for that import."""
     pytest.importorskip("torch")
@@ -196,6 +222,38 @@ def test_launches_of_a_file_are_verified_as_those_of_a_script(record, capsys):
     assert verifier.summary() == "verify: 1 launches, 0 with differences", capsys.readouterr().err
 
 
+def test_reports_of_verify_have_the_numbers_of_the_file(record, monkeypatch, capsys):
+    monkeypatch.setattr(verify, "differences", lambda *_: ["'out' differs"])
+
+    def launches():
+        for _ in range(2):
+            copy[(1,)](torch.zeros(8), torch.zeros(8), BLOCK=8)
+
+    triton._core.number_next_launch(5)
+    with Verifier("cpu").watching():
+        launches()
+    assert [line.split(" of ")[0] for line in capsys.readouterr().err.splitlines()] == [
+        "launch 5", "launch 6"
+    ]  # fmt: skip
+    triton._core.number_next_launch(5)
+    assert [each.number for each in record(launches).launches] == [5, 6]
+
+
+def test_a_launch_that_runs_elsewhere_takes_a_number(tmp_path):
+    writer = Writer(str(tmp_path / "run.blk"))
+    recorder = Recorder(writer)
+    triton._core.number_next_launch(0)
+
+    def elsewhere(run, fn, args, grid, kwargs, warmup):  # as on a GPU
+        return run(fn, grid, args, kwargs, warmup=True) if warmup else None
+
+    with recorder.recording(elsewhere):
+        for _ in range(2):
+            copy[(1,)](torch.zeros(8), torch.zeros(8), BLOCK=8)
+    assert [row["number"] for row in recorder.head()["launches"]] == [0, 1]
+    writer.give_up()
+
+
 def test_launches_that_differ_are_kept(tmp_path, monkeypatch):
     differs = lambda launch, *runs: ["'out' differs"] if float(launch._args[0][0]) > 1 else []
     monkeypatch.setattr(verify, "differences", differs)
@@ -217,6 +275,7 @@ def test_recording_what_differs_needs_a_gpu(tmp_path):
     (tmp_path / "script.py").write_text("pass\n")
     done = command("record", "--on-mismatch", "script.py", cwd=tmp_path)
     assert done.returncode == 2 and "there is none to use" in done.stderr, done.stderr
+    assert done.stderr.startswith("blockscope: record --on-mismatch compares with a GPU")
     done = command("record", "--on-mismatch", "--on-finding", "script.py", cwd=tmp_path)
     assert done.returncode == 2 and "not allowed with" in done.stderr, done.stderr
 

@@ -98,6 +98,8 @@ def test_pdb_steps_through_a_kernel_and_into_a_nested_function(script, stop):
     assert "offsets = pid * BLOCK" in terminal.until("(Pdb) ")
     terminal.say("n")
     assert "int32[4]: [0 1 2 3]" in terminal.say("p offsets")
+    assert "; x.data[0] shows an element" in terminal.say("p offsets[1]")
+    assert "int32(1)" in terminal.say("p offsets.data[1]")
     terminal.say("n")
     assert re.search(r"int1\[4\]: \[ *True +True +True +True\]", terminal.say("p mask"))
     terminal.say("n")

@@ -214,6 +214,7 @@ def test_other_targets_by_name(tmp_path):
     for name, device in (("h200", "H200 SXM"), ("a100", "A100 SXM 80 GB"), ("sm_120a", "")):
         done = run(tmp_path, "--target", name, "-o", "T.h5", "script.py")
         assert done.returncode == 0, done.stderr
+        assert ("no peaks" in done.stderr) == (not device)
         with h5py.File(tmp_path / "T.h5") as trace:
             assert table(trace, "0", "gpu_target")[0]["device"] == device
     done = run(tmp_path, "--target", "h300", "-o", "T.h5", "script.py")
@@ -221,7 +222,9 @@ def test_other_targets_by_name(tmp_path):
     assert "h200" in done.stderr and len(done.stderr.splitlines()) == 1
 
 
-def test_tables_of_the_viewer(traced):
+@pytest.fixture
+def csv():
+    """csv(trace, launch, name) -> the rows of a table of the viewer."""
     from blockscope.cli.usage import UsageError
     from blockscope.cli.viewer import find_viewer
 
@@ -230,18 +233,31 @@ def test_tables_of_the_viewer(traced):
     except UsageError as error:
         pytest.skip(str(error))
 
-    def csv(launch, name):
+    def rows(trace, launch, name):
         done = subprocess.run(
-            [viewer, traced, "--launch", launch, "--csv", name],
+            [viewer, trace, "--launch", launch, "--csv", name],
             capture_output=True, text=True, timeout=60, check=True,
         )  # fmt: skip
         lines = done.stdout.splitlines()
         return [dict(zip(lines[0].split(","), line.split(","), strict=False)) for line in lines[1:]]
 
-    load = csv(STRIDED_8, "traffic")[0]
+    return rows
+
+
+def test_what_is_not_known_is_an_empty_cell(tmp_path, csv):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = run(tmp_path, "--target", "l4", "-o", "T.h5", "script.py")
+    assert done.stderr.count("'l4'") == 1, done.stderr
+    rows = csv(tmp_path / "T.h5", MATMUL, "roofline")
+    assert "tensor" in {row["unit"] for row in rows} and int(rows[-1]["flops"]) > 0
+    assert {row["flops_per_second"] + row["bytes_per_second"] for row in rows} == {""}
+
+
+def test_tables_of_the_viewer(traced, csv):
+    load = csv(traced, STRIDED_8, "traffic")[0]
     assert load["name"] == "tl.load" and load["tensor"] == "x_ptr"
     assert (load["taken"], load["least"], load["ratio"]) == ("1024", "128", "8")
-    rows = csv(MATMUL, "roofline")
+    rows = csv(traced, MATMUL, "roofline")
     flops = 2 * 128**3
     # Each of 16 programs loads 4 pairs of tiles of 2 KiB; each element of a and b is read once,
     # and each of c is written.

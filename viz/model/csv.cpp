@@ -194,6 +194,9 @@ std::string trafficTable(const TraceModel &model, bool worstFirst) {
   return text;
 }
 
+/// Nothing for a 0, where that stands for a number that is not known.
+std::string knownText(double value) { return value > 0 ? numberText(value) : ""; }
+
 /// Flops and bytes by line, then of the launch.
 std::string rooflineTable(const TraceModel &model) {
   const Roofline &roofline = model.roofline();
@@ -203,10 +206,10 @@ std::string rooflineTable(const TraceModel &model) {
                      std::to_string(work.flops), std::to_string(work.bytes), "", ""});
   for (const WorkKind &kind : roofline.kinds)
     text += csvLine({"", "", kind.unit, kind.dtype, std::to_string(kind.flops), "",
-                     std::to_string(kind.peak), ""});
+                     kind.peak > 0 ? std::to_string(kind.peak) : "", ""});
   for (const int64_t bytes : {roofline.bytesAsked, roofline.bytesOnce})
     text += csvLine({"", "", "", "", std::to_string(roofline.flops), std::to_string(bytes),
-                     numberText(roofline.attainable(bytes)), numberText(roofline.bytesPerSecond)});
+                     knownText(roofline.attainable(bytes)), knownText(roofline.bytesPerSecond)});
   return text;
 }
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from blockscope import checks
-from blockscope.cli import gpu_names
 from blockscope.cli.launch_files import is_launch_file
 from blockscope.cli.parser import CommandParser
 from blockscope.cli.usage import nearest
+from blockscope.runtime.backends.cuda import gpu_names
 
 SCRIPT_HELP = (
     "the Python file, or '-m MODULE', or '-c CODE'; all that follows is for the script, so options "
@@ -346,8 +346,8 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
                       help="print a table instead; of two runs heat, tensors or launches, of a "
                       "folder traces")  # fmt: skip
 
-    explain = add("explain", help="explain a finding code, or list the codes of a check")
-    explain.add_argument("code", nargs="?", metavar="CODE|CHECK", help="none: list the codes")
+    explain = add("explain", help="explain a finding code, or list the codes of checks")
+    explain.add_argument("code", nargs="?", metavar="CODE|CHECKS", help="none: list the codes")
 
     ir = add("ir", help="run a file and print the block IR of its kernels")
     ir.add_argument("-o", "--output", metavar="F", help="write to F, not to the terminal")

@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def trace(options: argparse.Namespace) -> int:
-    from blockscope.cli.predictions import device_named
+    from blockscope.cli.predictions import device_named, names_with_peaks
     from blockscope.cli.traced import record
 
     words, output = output_after_script(options.script, options.output)
@@ -40,6 +40,12 @@ def trace(options: argparse.Namespace) -> int:
     names = [] if options.checks == "none" else chosen_checks(options.checks, own)
     check_writable(output)
     script = prepared(words, options.launch_number)
+    if device is not None and not device["peaks"]:
+        print(
+            f"blockscope: no peaks of '{options.target}' are known, so that its roofline has no "
+            f"roof; known are those of {', '.join(names_with_peaks())}",
+            file=sys.stderr,
+        )
     had_file = os.path.exists(output)
     recorded = record(script, output, names, _unfiltered(own), values=options.values, device=device)
     if recorded.launches == 0:
@@ -69,9 +75,9 @@ def view(options: argparse.Namespace) -> int:
 
 
 def explain(options: argparse.Namespace) -> int:
-    from blockscope.cli.explain import of_check, summaries, text_of
+    from blockscope.cli.explain import of_checks, summaries, text_of
 
-    if options.code is not None and (said := of_check(options.code)):
+    if options.code is not None and (said := of_checks(options.code)):
         print(said, end="")
         return 0
     if options.code is None:

@@ -67,7 +67,8 @@ class Printer:
             if "serialized" not in line:  # which is a note, with the user's line
                 print(f"  ptxas: {line}")
         if rest := len(kernel.notes) - len(shown):
-            print(f"  {rest} note{'s' if rest > 1 else ''} not shown: --notes shows them")
+            them = "it" if rest == 1 else "them"
+            print(f"  {_counted(rest, 'note')} not shown: --notes shows {them}")
 
     def _emit(self, result: Result) -> None:
         stage = self._options.emit

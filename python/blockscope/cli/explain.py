@@ -32,15 +32,20 @@ def summaries() -> list[tuple[str, str]]:
     return rows
 
 
-def of_check(name: str) -> str:
-    """What a check finds, and its codes; empty where no check has this name."""
+def of_checks(words: str) -> str:
+    """What checks find, and their codes, for what ``--checks`` takes; empty for anything else."""
+    try:
+        names = checks.parse_checks(words)
+    except ValueError:
+        return ""
+    titles = dict(summaries())
+    texts = []
     for row in checks.table():
-        if name and name in (row["name"], row["alias"]):
+        if row["name"] and not {row["name"], row["alias"]}.isdisjoint(names):
             width = max(len(code) for code in row["codes"])
-            titles = dict(summaries())
             lines = [f"  {code:<{width}}  {titles[code]}" for code in row["codes"]]
-            return f"check {row['name']}: {row['help']}\n\n" + "\n".join(lines) + "\n"
-    return ""
+            texts.append(f"check {row['name']}: {row['help']}\n\n" + "\n".join(lines) + "\n")
+    return "\n".join(texts)
 
 
 def page_or_nothing(code: str) -> str:

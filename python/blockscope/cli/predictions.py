@@ -9,10 +9,10 @@ from typing import Any
 
 from blockscope import _core, knobs
 from blockscope.checks import TraceRecording
-from blockscope.cli import gpu_names
 from blockscope.cli.usage import UsageError
 from blockscope.errors import TritonError
 from blockscope.runtime import hooks
+from blockscope.runtime.backends.cuda import gpu_names
 
 
 def device_named(name: str) -> dict[str, Any]:
@@ -23,20 +23,23 @@ def device_named(name: str) -> dict[str, Any]:
     Errors: UsageError for any other name.
     """
     devices = _core.gpu.devices()
-    name = f"sm_{name.lower()}" if name[:1].isdigit() else name.lower()
     for device in devices:
-        if name == device["alias"]:
+        if name.lower() == device["alias"]:
             return dict(device)
-    if arch := gpu_names.arch_of(name):  # not the first device of it, which may be another
-        return {"name": "", "arch": arch, "bytes_per_second": 0, "peaks": []}
     try:
-        arch = _core.gpu.target_named(name)["arch"]
+        arch = gpu_names.target_named(name.lower())["arch"]
     except ValueError as error:
-        raise UsageError(f"{error}, or a GPU such as {gpu_names.SHOWN}") from None
-    for device in devices:
-        if device["arch"] == arch:
-            return dict(device)
+        raise UsageError(str(error)) from None
+    if not gpu_names.arch_of(name):  # a GPU is not the first device of its architecture
+        for device in devices:
+            if device["arch"] == arch:
+                return dict(device)
     return {"name": "", "arch": arch, "bytes_per_second": 0, "peaks": []}
+
+
+def names_with_peaks() -> list[str]:
+    """What ``--target`` takes for the GPUs whose peaks are known."""
+    return [device["alias"] for device in _core.gpu.devices() if device["peaks"]]
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from blockscope.cli.usage import UsageError
 from blockscope.cli.verify import Verifier, verifier_of_this_machine
 from blockscope.errors import LaunchFileError
 from blockscope.launch_file.container import Writer
-from blockscope.launch_file.recorder import Recorder
+from blockscope.launch_file.recorder import OF_TUNING, Recorder
 
 _SAID = 10  # reasons why launches are not recorded
 
@@ -29,7 +29,7 @@ def record_script(
     """Run the script under the checks ``names``, if any; gives its status."""
     verifier: Verifier | None = None
     if options.on_mismatch:
-        verifier = verifier_of_this_machine()
+        verifier = verifier_of_this_machine("record --on-mismatch")
     had_file = os.path.exists(path)
     try:
         writer = Writer(path)
@@ -46,10 +46,11 @@ def record_script(
     )
     process, exit = os.getpid(), os._exit
     found: Callable[[int], str] | None = None if verifier is None else lambda _: verifier.summary()
+    codes: Callable[[], set[str]] = set
 
     def end(status: int) -> Any:
         if os.getpid() == process:
-            status = _end(recorder, writer, path, options, had_file, found, status)
+            status = _end(recorder, writer, path, options, had_file, found, codes, status)
             sys.stdout.flush()
         exit(status)
 
@@ -57,6 +58,7 @@ def record_script(
         if names:
             report = stack.enter_context(checks.check(names, **given))
             found = partial(_report_text, report)
+            codes = lambda: {finding.code for finding in report.findings}  # noqa: E731
         if verifier is not None:
             stack.enter_context(knobs.runtime.scope())
             knobs.runtime.interpret = False
@@ -66,7 +68,7 @@ def record_script(
             status = script.run()
         finally:
             os._exit = exit
-    return _end(recorder, writer, path, options, had_file, found, status)
+    return _end(recorder, writer, path, options, had_file, found, codes, status)
 
 
 def _report_text(report: Any, status: int) -> str:
@@ -80,16 +82,20 @@ def _end(
     options: argparse.Namespace,
     had_file: bool,
     found: Callable[[int], str] | None,
+    codes: Callable[[], set[str]],
     status: int,
 ) -> int:
     """Write the file, and say what is in it."""
     if found is not None:
         print(found(status).rstrip("\n"), file=sys.stderr)
+    between = codes() if recorder.recorded == 0 and not recorder.refused else codes() & OF_TUNING
+    if between:
+        print(f"blockscope: {_not_held(between)}", file=sys.stderr)
     if recorder.recorded == 0:
         writer.give_up()
         why = "no kernel was launched"
         if options.on_finding and not recorder.refused:
-            why = "no launch had a finding"
+            why = "no launch by itself had a finding" if between else "no launch had a finding"
         elif options.on_mismatch and not recorder.refused:
             why = "no launch differed"
         elif recorder.refused:
@@ -116,6 +122,13 @@ def _end(
         file=sys.stderr,
     )
     return status
+
+
+def _not_held(codes: set[str]) -> str:
+    """Why a file does not show findings that were printed."""
+    names = ", ".join(f"'{code}'" for code in sorted(codes))
+    what = "tuning" if codes <= OF_TUNING else "what happens between launches"
+    return f"{names} is about {what}, which a launch file does not hold: check the script"
 
 
 def _as_recorded(options: argparse.Namespace) -> str:

@@ -20,6 +20,7 @@ from blockscope.errors import LaunchFileError
 from blockscope.launch_file.case import Case
 from blockscope.launch_file.case_of_file import case_of, names_of
 from blockscope.launch_file.contents import Launch
+from blockscope.launch_file.recorder import OF_TUNING
 from blockscope.launch_file.reduce import Reduction, Target, checks_for
 from blockscope.launch_file.source_text import SourceText
 
@@ -72,9 +73,15 @@ def _failing(
             return launch, (errors or of_code)[0], (found, failure)
     what = f"'{wanted}'" if wanted else "an error"
     also = f"; there are {', '.join(sorted(set(seen)))} (--finding)" if seen else ""
+    left = set(checks.parse_checks("all")) - set(names)
+    others = "others may find it (--checks all), and " if left else ""
+    why = (
+        f"; {others}what is about tuning, or happens between launches, a launch file does not "
+        "hold: check the script"
+    )
     raise UsageError(
         f"no launch of '{script.file.path}' has {what} under the checks {','.join(names)}{also}"
-        f"{failed[0] if failed else '; others may find it (--checks all)'}"
+        f"{failed[0] if failed else why}"
     )
 
 
@@ -84,6 +91,11 @@ def checks_of(names: list[str], code: str | None) -> list[str]:
         return names
     if problem := finding_codes.problem_of(code):
         raise UsageError(f"--finding {code}: {problem}")
+    if code in OF_TUNING:
+        raise UsageError(
+            f"--finding {code}: it is about tuning, which a launch file does not hold: check the "
+            "script"
+        )
     if code in checks.codes_of(names):
         return names
     return [*names, *(row["name"] for row in checks.table() if code in row["codes"])]

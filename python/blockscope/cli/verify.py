@@ -44,21 +44,22 @@ def verify_script(script: Runs, options: argparse.Namespace) -> int:
     return ending(verifier, status, options)
 
 
-def verifier_of_this_machine() -> Verifier:
-    """One that runs launches on its GPU, too. Errors: UsageError where it has none to use."""
+def verifier_of_this_machine(asked: str = "verify") -> Verifier:
+    """One that runs launches on its GPU, too, for what was ``asked`` for. Errors: UsageError where
+    it has none to use."""
     reason = _core.gpu.why_unavailable()
     if reason is not None:
         why = reason.partition(";")[0]  # what follows says how to run a kernel here
         raise UsageError(
-            f"verify compares with a GPU, and there is none to use: {why}; 'blockscope check' and "
+            f"{asked} compares with a GPU, and there is none to use: {why}; 'blockscope check' and "
             "'blockscope compile' need none"
         )
     try:
         import torch
     except ImportError:
-        raise UsageError("verify needs torch, which is not installed") from None
+        raise UsageError(f"{asked} needs torch, which is not installed") from None
     if not torch.cuda.is_available():
-        raise UsageError("verify needs a torch with CUDA; this torch finds no GPU")
+        raise UsageError(f"{asked} needs a torch with CUDA; this torch finds no GPU")
     # Both runs multiply float32 as the GPU does when the kernel does not say.
     os.environ.setdefault("TRITON_F32_DEFAULT", default_input_precision(on_gpu=True))
     return Verifier(f"cuda:{torch.cuda.current_device()}")
@@ -145,8 +146,17 @@ class Verifier:
     # -- one launch -------------------------------------------------------------------------------
 
     def _launch(self, run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any]) -> Any:
-        number, self.launches = self.launches, self.launches + 1
+        number = _core.next_launch_number()
         heading = f"launch {number} of '{fn.__name__}'"
+        try:
+            return self._compared(run, fn, args, grid, kwargs, heading)
+        finally:
+            _core.number_next_launch(min(number + 1, _core.next_launch_number()))  # not one a run
+
+    def _compared(
+        self, run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any], heading: str
+    ) -> Any:
+        self.launches += 1
         try:
             launch = Launch(run, fn, args, grid, kwargs)
         except CannotCopy as reason:

@@ -233,6 +233,11 @@ class KernelDebugger(pdb.Pdb):
         be of no line."""
         self.set_step()
 
+    def error(self, msg: str) -> None:
+        if "unsupported tensor index" in msg:
+            msg += "; x.data[0] shows an element of a block x"
+        super().error(msg)
+
     def get_stack(self, frame: Any, trace: Any) -> tuple[list[Any], int]:
         """Without our frames, so that `where`, `up` and `down` know the user's only."""
         stack, index = super().get_stack(frame, trace)

@@ -21,10 +21,13 @@ from blockscope.launch_file.container import Writer, are_equal, digest_of
 from blockscope.launch_file.functions import Functions
 from blockscope.launch_file.snapshot import Snapshot
 from blockscope.launch_file.undefined_log import Undefined, UndefinedLog, logged
-from blockscope.runtime import arguments, hooks
+from blockscope.runtime import arguments, checked_repeats, hooks
 from blockscope.runtime.autotuner import Autotuner
 from blockscope.runtime.grid import size_of
 from blockscope.runtime.ir_function import IRFunction
+
+#: Codes of findings that are about tuning: no launch of a file shows them.
+OF_TUNING = frozenset({"not-idempotent", "unchecked-configs"})
 
 _ADDRESSES = "tl.int_to_ptr"
 _MOST_COPIED = 2 << 30  # bytes
@@ -81,7 +84,7 @@ class Recorder:
         self._log: UndefinedLog | None = None
         self._copies: dict[int, tuple[str, bytes]] = {}  # of what blocks held, with its name
         self._copied_bytes = 0
-        self._is_tuning = False
+        self._tuned: int | None = None  # the number of the launch that is tuned for
         self._tried: set[Any] = set()  # kernels and constants that were timed
         self.recorded = self.refused = self.beyond_limit = 0
 
@@ -93,11 +96,11 @@ class Recorder:
         tune = Autotuner._tune
 
         def tuning(own: Any, args: Any, kwargs: Any, configs: Any, key: Any) -> None:
-            outer, self._is_tuning = self._is_tuning, True
+            outer, self._tuned = self._tuned, _core.next_launch_number()
             try:
                 tune(own, args, kwargs, configs, key)
             finally:
-                self._is_tuning = outer
+                self._tuned = outer
 
         with ExitStack() as stack:
             self._log = stack.enter_context(logged())
@@ -131,7 +134,8 @@ class Recorder:
             run = _passed_on(self._through, run)
         if warmup:
             return run(fn, grid, args, kwargs, warmup=True)
-        if os.getpid() != self._owner or (self._is_tuning and not self._is_first(fn, kwargs)):
+        is_ours = os.getpid() == self._owner and not checked_repeats.is_repeating()
+        if not is_ours or (self._is_tuning and not self._is_first(fn, kwargs)):
             return run(fn, grid, args, kwargs)
         if self.recorded >= self._limit:
             self.beyond_limit += 1
@@ -140,6 +144,10 @@ class Recorder:
             return self._record(run, fn, args, grid, kwargs, lambda go: go())
         # They may change the arguments: what they leave is what the kernel gets.
         return self._record(run, fn, args, grid, kwargs, lambda go: _behind_hooks(fn, go))
+
+    @property
+    def _is_tuning(self) -> bool:
+        return self._tuned is not None
 
     def _is_first(self, fn: Any, kwargs: dict[str, Any]) -> bool:
         """Whether a configuration of a kernel was not timed yet."""
@@ -152,11 +160,13 @@ class Recorder:
         self, run: Any, fn: Any, args: Any, grid: Any, kwargs: dict[str, Any], when: Any
     ) -> Any:
         pending: list[_Pending] = []
+        captured: list[_Pending] = []
 
         def capture() -> None:
             try:
                 with self._lock, checks.unwatched():
                     found = self._captured(run, fn, args, grid, dict(kwargs))
+                    captured.extend([found] if found is not None else [])
                     if found is not None and not found.is_held:
                         self._keep(found)
                     elif found is not None:
@@ -167,6 +177,7 @@ class Recorder:
 
         before = self._count()
         undo = when(capture)
+        number = _core.next_launch_number()
         try:
             result = run(fn, grid, args, kwargs)
         except BaseException:
@@ -176,6 +187,8 @@ class Recorder:
         finally:
             if undo is not None:
                 undo()
+            if _core.next_launch_number() == number and captured:
+                _core.number_next_launch(number + 1)  # on a GPU a launch takes none by itself
         if self._count() > before:
             for each in pending:
                 self._keep(each)
@@ -207,7 +220,7 @@ class Recorder:
             for name, value in bound.items()
         ]
         row: dict[str, Any] = {
-            "number": _core.next_launch_number(),
+            "number": self._tuned if self._is_tuning else _core.next_launch_number(),
             "kernel": number,
             "grid": list(size),
             "step": bool(knobs.runtime.interpret),

@@ -354,7 +354,8 @@ class Autotuner(_core.Launchable, Wrapper):
             else:
                 with _tuning:
                     if key not in self.cache:
-                        self._tune(args, kwargs, configs, key)
+                        with tried_configs.uncounted():
+                            self._tune(args, kwargs, configs, key)
         return self._launch(args, kwargs, self.cache[key])
 
     def _launch(self, args: tuple[Any, ...], kwargs: dict[str, Any], config: Config) -> Any:
@@ -372,8 +373,10 @@ class Autotuner(_core.Launchable, Wrapper):
     ) -> Any:
         """Launch with the first configuration that the kernel accepts."""
         nargs = self.nargs
+        number = _core.next_launch_number()
         for config in configs:
             self.nargs = nargs
+            _core.number_next_launch(number)  # which one that does not run has taken
             try:
                 result = self._launch(args, kwargs, config)
             except SKIPPED as error:

@@ -2,6 +2,7 @@
 
 The chosen one is launched as without a check. Then each other one that differs on the CPU is
 launched once, on the arguments as they were, and in the end these hold what the chosen one left.
+All of them are one launch of the script, and have its number.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from blockscope import checks
+from blockscope import _core, checks
 from blockscope.runtime import checked_repeats
 from blockscope.runtime.config import Config
 from blockscope.runtime.contents import CannotPutBack, Contents
@@ -59,6 +60,7 @@ class _Trials:
         chosen = autotuner.cache.get(key)
         self.count = len(self._differing([chosen] if chosen else []))
         self.left: list[Config] = []
+        self._number = _core.next_launch_number()
         self._before: Contents | None = None
         self._reason: CannotPutBack | None = None
         if self.count > 1:
@@ -83,15 +85,17 @@ class _Trials:
             raise self._reason
         if self._before is None:  # there are no others
             return
-        after = self._contents()
+        after, next_number = self._contents(), _core.next_launch_number()
         try:
             while self.left:
+                _core.number_next_launch(self._number)
                 self._before.put_back()
                 self._try(self.left[0])
                 config = self.left.pop(0)
                 if repeats is not None:
                     repeats.compare(config)
         finally:
+            _core.number_next_launch(next_number)
             after.put_back()
 
     def _differing(self, first: list[Config]) -> list[Config]:

@@ -8,6 +8,7 @@ configuration is looked at: of a sum that may be split, those that split it add 
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -18,10 +19,18 @@ from blockscope.runtime import tried_arguments
 from blockscope.runtime.config import Config
 from blockscope.runtime.contents import CannotPutBack, Contents
 from blockscope.runtime.memory.buffer import tensors_in
-from blockscope.runtime.tried_configs import SKIPPED
+from blockscope.runtime.tried_configs import SKIPPED, uncounted
 
 #: Sums in another order differ by less than this share of the largest element.
 _ROUNDING = 1e-2
+
+
+_repeating = threading.local()
+
+
+def is_repeating() -> bool:
+    """Whether what this thread launches is this check's, and not the script's."""
+    return getattr(_repeating, "is_so", False)
 
 
 def prepare(
@@ -57,11 +66,13 @@ class Repeats:
         """
         if self._has_told:
             return
-        with checks.unwatched():
+        with checks.unwatched(), uncounted():
             after = Contents((*self._args, *self._kwargs.values()))
+            _repeating.is_so = True
             try:
                 self._compare(config)
             finally:
+                _repeating.is_so = False
                 after.put_back()
 
     def _compare(self, config: Config) -> None:
@@ -71,13 +82,23 @@ class Repeats:
             if (found := _difference(once, again)) is None:
                 return
             if _difference(once, self._left_by(config, tunes=False)) is None:
-                self._tell(*found)
+                self._tell(*found, takes_zero=self._takes_zero(found[0], config, once))
 
-    def _left_by(self, config: Config, *, tunes: bool) -> dict[str, Any]:
+    def _takes_zero(self, name: str, config: Config, once: dict[str, Any]) -> bool:
+        """Whether one run leaves the same where an argument begins with 0: else reset_to_zero would
+        take away what the user gave."""
+        with suppress(TritonError, *SKIPPED):
+            return _difference(once, self._left_by(config, tunes=False, zeroed=name)) is None
+        return False
+
+    def _left_by(self, config: Config, *, tunes: bool, zeroed: str = "") -> dict[str, Any]:
         """What the run that counts leaves; ``tunes``: after one run of tuning."""
         tuner = self._autotuner
         launch = {**self._kwargs, **config.all_kwargs()}
         self._before.put_back()
+        if zeroed:
+            for tensor in tensors_in([{**self._named, **self._kwargs}[zeroed]]):
+                tried_arguments.fill_zero(tensor)
         tuner.nargs = self._named
         try:
             if tunes:
@@ -90,7 +111,9 @@ class Repeats:
             tuner.nargs = None
         return dict(_copies({**self._named, **self._kwargs}))
 
-    def _tell(self, name: str, index: tuple[int, ...], once: Any, again: Any) -> None:
+    def _tell(
+        self, name: str, index: tuple[int, ...], once: Any, again: Any, *, takes_zero: bool
+    ) -> None:
         self._has_told = True
         fn = self._autotuner.jit_function
         code = fn.fn.__code__
@@ -99,10 +122,14 @@ class Repeats:
             f"'{fn.__name__}' is run many times to be tuned, but what it leaves depends on that: "
             f"{name}[{place}] is {once} after one run, {again} after a second one"
         )
-        hint = (
-            f"put '{name}' into reset_to_zero or restore_value of @autotune, or let the kernel "
-            "write it without reading it"
-        )
+        hint = f"put '{name}' into restore_value of @autotune"
+        if takes_zero:
+            hint += (
+                ", or into reset_to_zero where it always begins with 0, or let the kernel write it "
+                "without reading it"
+            )
+        else:
+            hint += "; not into reset_to_zero: the result depends on what it held"
         for report in self._reports:
             report.handle.note(
                 "not-idempotent", fn.__name__, code.co_filename, code.co_firstlineno, message, hint

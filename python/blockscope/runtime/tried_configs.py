@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from blockscope import checks, knobs
+from blockscope import _core, checks, knobs
 from blockscope.errors import (
     CompileTimeAssertionFailure,
     OptionNotSupported,
@@ -23,6 +23,20 @@ from blockscope.runtime.config import Config
 SKIPPED = (OutOfResources, CompileTimeAssertionFailure, OptionNotSupported, PTXASError)
 
 _TOO_SLOW = 1.33  # times the best: a configuration this slow in its first runs is given up
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """Inside, launches take no numbers: those of a script's own launches must not depend on how
+    often its kernels are timed. Where it raises, the launch that it was for has had its number."""
+    number = _core.next_launch_number()
+    try:
+        yield
+    except BaseException:
+        number += 1
+        raise
+    finally:
+        _core.number_next_launch(number)
 
 
 def times_count() -> bool:

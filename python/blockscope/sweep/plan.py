@@ -124,16 +124,18 @@ class LaunchPlan(Plan):
             raise ValueError(
                 f"'{request.path}' has no launch {request.launch}, its launches are {numbers}"
             )
-        self._launches = {each.number: each for each in chosen}
-        self._varied: dict[int, tuple[Varied, dict[str, Any]]] = {}
+        # Of an autotuned kernel a launch may be in a file with several configurations.
+        self._launches: dict[int, list[Launch]] = {}
+        for each in chosen:
+            self._launches.setdefault(each.number, []).append(each)
+        self._varied: list[tuple[Launch, Varied, dict[str, Any]]] = []
         own = axes_.parse(request.vary)
         self._is_varied = bool(own or request.set)
         if self._is_varied:
-            for launch in chosen:
-                self._varied[launch.number] = self._varied_launch(launch, own)
+            self._varied = [(each, *self._varied_launch(each, own)) for each in chosen]
         elif request.grid is not None or request.keep:
             raise ValueError("--grid and --keep are for sweeps that vary something (--vary)")
-        several = [Axis((LAUNCH,), tuple(self._launches))] if len(chosen) > 1 else []
+        several = [Axis((LAUNCH,), tuple(self._launches))] if len(self._launches) > 1 else []
         self.axes = [*several, *own] or [Axis((LAUNCH,), tuple(self._launches))]
         self.count = math.prod(len(axis.values) for axis in self.axes)
 
@@ -158,15 +160,16 @@ class LaunchPlan(Plan):
         return varied, names_of(launch, kernel, self._replay)
 
     def _launch(self, index: int, point: dict[str, Any]) -> None:
-        launch = self._launches[point.get(LAUNCH, next(iter(self._launches)))]
+        number = point.get(LAUNCH, next(iter(self._launches)))
         if not self._is_varied:
-            self._replay.run(launch)
-            return
-        varied, names = self._varied[launch.number]
-        case: Case = varied.case(point)
-        with settings_of(launch):
-            _core.number_next_launch(launch.number)
-            exec("\n".join(case.lines(literal=False)), {**names, "_data": case.data_of})
+            for launch in self._launches[number]:
+                self._replay.run(launch)
+        for launch, varied, names in self._varied:
+            if launch.number == number:
+                case: Case = varied.case(point)
+                with settings_of(launch):
+                    _core.number_next_launch(number)
+                    exec("\n".join(case.lines(literal=False)), {**names, "_data": case.data_of})
 
     def asked(self) -> str:
         request = self.request

@@ -9,7 +9,6 @@ results.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from blockscope import _core, knobs
 from blockscope.errors import OptionNotSupported
 from blockscope.language.linear import default_input_precision
 from blockscope.runtime import extern_libs
+from blockscope.runtime.backends.cuda import gpu_names
 from blockscope.runtime.options import LAUNCH_OPTIONS, check_numbers
 from blockscope.target import GPUTarget
 
@@ -72,8 +72,7 @@ def target_of(options: dict[str, Any], device: int) -> GPUTarget:
     """The target that ``arch`` names among a launch's options, else that of the device."""
     arch = options.get("arch") or knobs.runtime.override_arch
     if arch:
-        name = re.sub(r"^(?:sm)?(?=\d)", "sm_", str(arch))  # of Triton's "sm80", of 80
-        capability = _core.gpu.target_named(name)["capability"]
+        capability = gpu_names.target_named(str(arch))["capability"]
     else:
         capability = _core.gpu.device_properties(device)["capability"]
     return GPUTarget("cuda", capability, 32)
