@@ -94,9 +94,10 @@ std::string executionText(const Execution &ran) {
       text += " = " + list(ran.laneIndex);
     text += " of block " + list(ran.blockShape);
   }
-  if (!ran.loopIterations.empty())
-    text +=
-        (ran.loopIterations.size() == 1 ? ", loop at " : ", loops at ") + list(ran.loopIterations);
+  if (ran.loopIterations.size() == 1)
+    text += ", iteration " + std::to_string(ran.loopIterations.front()) + " of the loop";
+  else if (!ran.loopIterations.empty())
+    text += ", iterations " + list(ran.loopIterations) + " of the loops";
   return text;
 }
 

@@ -341,9 +341,11 @@ private:
       if (isa<tl::PtrType>(argument.getType()))
         return "pass a tensor whose data_ptr() is a multiple of 16, a view that begins elsewhere "
                "is not";
-    return llvm::formatv("pad it to a multiple of 16, which launches recognise; or if it always is "
-                         "one of {0} elements, say so with tl.multiple_of",
-                         elements);
+    const std::string name = fromMlirLocation(reasons.front().getLoc()).variable;
+    return llvm::formatv(
+        "pad it to a multiple of 16, which launches recognise; or, if it always is "
+        "a multiple of {0}, say so: {1} = tl.multiple_of({1}, {0})",
+        elements, name.empty() ? "..." : name);
   }
 
   AddressProbe probe_;

@@ -7,6 +7,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 
@@ -35,6 +37,16 @@ std::string text(const char *format, double value) {
 
 std::string numberText(double value) { return text("%.7g", value); }
 
+/// As many digits as tell the number from its neighbours of float32, or of float64 if it is none.
+std::string exactText(double value) {
+  const auto narrow = static_cast<float>(value);
+  std::array<char, 32> digits;
+  const auto end = static_cast<double>(narrow) == value
+                       ? std::to_chars(digits.begin(), digits.end(), narrow).ptr
+                       : std::to_chars(digits.begin(), digits.end(), value).ptr;
+  return {digits.begin(), end};
+}
+
 std::string timesText(double times) { return text(times < 9.95 ? "%.1f" : "%.0f", times); }
 
 std::string percentText(double share) { return text("%.0f %%", share * 100); }
@@ -43,7 +55,7 @@ std::string percentText(double share) { return text("%.0f %%", share * 100); }
 std::string expressionOf(const Cause &cause) {
   llvm::SmallVector<std::string, 3> x;
   for (const double operand : cause.example.operands)
-    x.push_back(numberText(operand));
+    x.push_back(exactText(operand));
   const llvm::StringRef op = cause.op;
   const auto infix = [&](llvm::StringRef sign) {
     const bool isNegative = llvm::StringRef(x[1]).starts_with("-");

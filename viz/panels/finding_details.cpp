@@ -49,7 +49,7 @@ std::vector<std::string> factsOf(const TraceModel &model, const TracePlace &plac
   put("", place.access);
   put("", place.program >= 0 ? "program " + programText(model, place.program) : "");
   put("lane ", place.lane);
-  put("loop at ", place.loop);
+  put("iteration ", place.loop);
   put("value ", place.value);
   return facts;
 }

@@ -100,8 +100,12 @@ def ran(site: dict[str, Any]) -> str:
         text = f"{site['access']} by {text}"
     if site.get("block_shape"):
         text += f", lane {site['lane']} of block {site['block_shape']}"
-    if site.get("loop_iterations"):
-        text += f", loop at {site['loop_iterations']}"
+    if iterations := site.get("loop_iterations"):
+        text += (
+            f", iteration {iterations[0]} of the loop"
+            if len(iterations) == 1
+            else f", iterations {iterations} of the loops"
+        )
     if site.get("semantics"):
         text += f" ({site['semantics']})"
     return text + (f", value {site['value']}" if site.get("value") else "")

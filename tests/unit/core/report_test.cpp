@@ -106,7 +106,7 @@ TEST_F(ReportTest, TheTextHasEveryPlaceAndFact) {
     |         ^
   called from: k.py:3:5 in kernel
   called from: main.py:7:1
-  where: kernel 'kernel', program (3, 0, 0), lane 12 of block [64], loops at [4, 1], grid (4, 2, 1)
+  where: kernel 'kernel', program (3, 0, 0), lane 12 of block [64], iterations [4, 1] of the loops, grid (4, 2, 1)
   tensor: x, fp32 [8, 8], strides [8, 1]; element [0, 3] at byte 12, 4 bytes before the start
   order: acq_rel, gpu
   values: left = -7
