@@ -82,6 +82,15 @@ public:
                                 : Number{.bits = lowBits(integer(), widthOf(type))};
   }
 
+  /// Whether the region does nothing else above what a few iterations count, as far as constants
+  /// say.
+  [[nodiscard]] bool hasSmallConstants() const {
+    constexpr auto kSmall = static_cast<double>(OperandNumbers::kMostIterations);
+    return llvm::all_of(reals_,
+                        [](double x) { return !std::isfinite(x) || std::fabs(x) <= kSmall; }) &&
+           llvm::all_of(integers_, [](uint64_t x) { return x <= OperandNumbers::kMostIterations; });
+  }
+
 private:
   double real() {
     const double unit = std::uniform_real_distribution<double>(-1, 1)(random_);
@@ -157,7 +166,8 @@ bool commutesOnNumbers(Block &block) {
 
 bool commutesOnOperands(Block &block, ValueRange operands) {
   RandomNumbers random(block);
-  OperandNumbers numbers(operands, [&](Type type) { return random.of(type); });
+  OperandNumbers numbers(operands, random.hasSmallConstants(),
+                         [&](Type type) { return random.of(type); });
   // A few elements of the operands, combined.
   const auto element = [&]() -> std::optional<llvm::SmallVector<Number>> {
     llvm::SmallVector<Number> combined = numbers.next();

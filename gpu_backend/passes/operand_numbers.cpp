@@ -57,11 +57,10 @@ Number OperandNumbers::at(Place &place, Value value) {
 }
 
 void OperandNumbers::run(Place &place, scf::ForOp loop) {
-  constexpr uint64_t kIterations = 4; // at least 0, and below this
   llvm::SmallVector<Number> variables;
   for (Value init : loop.getInitArgs())
     variables.push_back(isNumber(init) ? at(place, init) : Number());
-  const uint64_t count = any_(IntegerType::get(loop.getContext(), 32)).bits % kIterations;
+  const uint64_t count = any_(IntegerType::get(loop.getContext(), 32)).bits % (kMostIterations + 1);
   for (uint64_t i = 0; i < count; ++i) {
     for (auto [argument, number] : llvm::zip_equal(loop.getRegionIterArgs(), variables))
       place.known[argument] = number;
@@ -88,7 +87,7 @@ Number OperandNumbers::made(Place &place, Value value) {
   const auto anything = [&] { return any_(getElementTypeOrSelf(value.getType())); };
   if (!op)
     return anything();
-  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+  if (auto loop = dyn_cast<scf::ForOp>(op); loop && runsLoops_) {
     run(place, loop);
     return place.known.lookup(value);
   }

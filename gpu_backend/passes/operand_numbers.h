@@ -15,13 +15,15 @@ namespace blockscope::gpu {
 
 /// The values that blocks have at one place, such as the operands of a reduction. What is loaded
 /// where a mask is true and all that is not known here may be anything; what is not loaded is what
-/// the load says. Loops run a few times. All that the blocks can be by then is given, and maybe
-/// more.
+/// the load says. Loops run a few times, or leave anything. All that the blocks can be by then is
+/// given, and maybe more.
 class OperandNumbers {
 public:
-  /// `any` gives any number of a type.
-  OperandNumbers(mlir::ValueRange operands, std::function<Number(mlir::Type)> any)
-      : operands_(operands), any_(std::move(any)) {}
+  static constexpr uint64_t kMostIterations = 3;
+
+  /// `any` gives any number of a type. `runsLoops`: what loops count is only looked at while small.
+  OperandNumbers(mlir::ValueRange operands, bool runsLoops, std::function<Number(mlir::Type)> any)
+      : operands_(operands), runsLoops_(runsLoops), any_(std::move(any)) {}
 
   /// The values at another place, one of each block.
   llvm::SmallVector<Number> next();
@@ -41,6 +43,7 @@ private:
   void run(Place &place, mlir::scf::ForOp loop);
 
   mlir::ValueRange operands_;
+  bool runsLoops_;
   std::function<Number(mlir::Type)> any_;
 };
 

@@ -203,6 +203,33 @@ def test_loops_that_count_leave_the_order_free(n: int, monkeypatch: pytest.Monke
 
 
 @triton.jit
+def joined_up_to_900(mean: Any, m2: Any, n: Any, mean_2: Any, m2_2: Any, n_2: Any) -> Any:
+    mean_3, m2_3, total = joined(mean, m2, n, mean_2, m2_2, n_2)
+    return tl.where(n > 900, mean, mean_3), m2_3, total
+
+
+@triton.jit
+def counted_kernel(x_ptr, out_ptr, n, COMBINE: tl.constexpr):
+    counts = tl.zeros((512,), tl.float32)
+    for first in range(0, n, 512):
+        counts += first + tl.arange(0, 512) < n
+    x = tl.load(x_ptr + tl.arange(0, 512)) * counts
+    tl.store(out_ptr, tl.reduce((x, tl.zeros_like(x), counts), 0, COMBINE)[0])
+
+
+def test_counts_of_many_iterations_are_not_looked_at() -> None:
+    """A function that does something else from a count on, which a few iterations do not reach."""
+
+    def is_in_any_order(combine: Any) -> bool:
+        x, out = np.zeros(512, np.float32), np.zeros(1, np.float32)
+        kernel = counted_kernel.warmup(x, out, 9000, combine, grid=(1,), arch="sm_90a", num_warps=8)
+        return "tlg.any_order" in kernel.asm["tlg"]
+
+    assert is_in_any_order(joined)
+    assert not is_in_any_order(joined_up_to_900)
+
+
+@triton.jit
 def followed(a: Any, b: Any, a_2: Any, b_2: Any) -> Any:
     """`a x + b`, and then that of the other: the order matters."""
     return a * a_2, b * a_2 + b_2
