@@ -295,8 +295,8 @@ void fillMap(Lowering &lowering, tlg::MakeTensorMapOp op, llvm::Value *image, ll
 }
 
 /// The first warp makes the map in shared memory, copies it to global memory, and acquires it
-/// there: its first thread begins all copies. Where each warp acquired it, each emptied the cache
-/// of maps.
+/// there, since its first thread begins all copies. Each warp that acquires a map empties the cache
+/// of maps: one does.
 LogicalResult lowerMakeTensorMap(Lowering &lowering, Operation *op) {
   auto map = cast<tlg::MakeTensorMapOp>(op);
   constexpr int kMapBytes = 128, kWordBytes = 4, kThreadsOfWarp = 32;

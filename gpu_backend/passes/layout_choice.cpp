@@ -44,21 +44,21 @@ bool isCheapAlone(Operation *op) {
 }
 
 /// Whether what computes a block from numbers takes more instructions of each element than a way
-/// through shared memory, as random numbers do; indices never do.
+/// through shared memory, as random numbers do. Indices hardly ever do.
 bool isLong(Value value) {
-  constexpr int kMost = 40;
+  constexpr int kMost = 40; // elementwise ops
   const int64_t size = blockType(value).getNumElements();
   llvm::SmallSetVector<Value, 16> chain;
   chain.insert(value);
-  int cost = 0;
-  for (size_t i = 0; i < chain.size() && cost <= kMost; ++i) {
+  int ops = 0;
+  for (size_t i = 0; i < chain.size() && ops <= kMost; ++i) {
     Operation *op = chain[i].getDefiningOp();
-    cost += tl::isElementwise(op) ? 1 : 0;
+    ops += tl::isElementwise(op) ? 1 : 0;
     for (Value operand : op->getOperands())
       if (isBlock(operand) && blockType(operand).getNumElements() == size)
         chain.insert(operand);
   }
-  return cost > kMost;
+  return ops > kMost;
 }
 
 /// Whether an op's result is a smaller block, repeated.
