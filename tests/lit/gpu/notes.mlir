@@ -1,7 +1,7 @@
 // What is noted of a kernel's speed; each bad kernel with its mended form.
 // RUN: blk-opt %s --split-input-file --pass-pipeline='builtin.module(tlg-pipeline{arch=sm_80},tlg-emit{to=notes})' -o /dev/null | FileCheck %s
 
-// CHECK: warning[uncoalesced]: uncoalesced load of argument 0: a warp touches 128 sectors of 32 bytes, expected 16 for 512 bytes; along dimension 0 of its block [512] threads are 128 bytes apart
+// CHECK: warning[uncoalesced]: uncoalesced load of argument 0: a warp touches 128 sectors of 32 bytes, expected 16 for 512 bytes; along dimension 0 of its block [512] threads are 32 bytes apart
 // CHECK-NEXT: strided: 1 note
 func.func @strided(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}) {
   %range = tl.range 0 to 512 : tensor<512xi32>
