@@ -9,8 +9,9 @@ namespace blockscope::gpu {
 using Operands = llvm::ArrayRef<llvm::Value *>;
 using MakeOne = llvm::Value *(*)(Lowering &, mlir::Operation *, Operands);
 
-/// For each register of a block that an op makes the first one whose element is known to be equal
-/// (`tlg.equal_runs`): itself, where nothing is known.
+/// For each register of a block that an op makes the first one whose element is known to be equal,
+/// by `tlg.equal_runs` or as sum or difference of indices (distances of a query from keys): itself,
+/// where nothing is known.
 llvm::SmallVector<int> firstEqualRegisters(mlir::Operation *op);
 
 /// Lowers an op whose result is made register by register from its operands' registers.

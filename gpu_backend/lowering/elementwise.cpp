@@ -2,8 +2,13 @@
 #include "gpu_backend/lowering/each_register.h"
 #include "gpu_backend/lowering/families.h"
 #include "gpu_backend/passes/equal_runs.h"
+#include "gpu_backend/passes/exact_steps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <functional>
+#include <map>
+#include <numeric>
 
 using namespace mlir;
 
@@ -161,6 +166,14 @@ LogicalResult lowerConstant(Lowering &lowering, Operation *op) {
   return success();
 }
 
+/// Whether the elements of a thread's registers are as far apart in every thread.
+bool hasBitsOfItsOwn(const LinearLayout &layout) {
+  const auto bitsOf = [](const Bases &bases) {
+    return std::accumulate(bases.begin(), bases.end(), ElementBits{0}, std::bit_or<>());
+  };
+  return (bitsOf(layout.registers) & (bitsOf(layout.lanes) | bitsOf(layout.warps))) == 0;
+}
+
 } // namespace
 
 llvm::SmallVector<int> firstEqualRegisters(Operation *op) {
@@ -169,12 +182,25 @@ llvm::SmallVector<int> firstEqualRegisters(Operation *op) {
   if (!tlg::hasLayout(type))
     return all;
   const LinearLayout layout = tlg::layoutOf(type);
-  const ElementBits inRun = equalBits(op, ShapeBits(cast<RankedTensorType>(type).getShape()));
-  if (inRun == 0)
+  const ShapeBits shape(cast<RankedTensorType>(type).getShape());
+  if (const ElementBits inRun = equalBits(op, shape)) {
+    llvm::DenseMap<ElementBits, int> known;
+    for (int &reg : all)
+      reg = known.try_emplace(layout.registerElement(reg) & ~inRun, reg).first->second;
     return all;
-  llvm::DenseMap<ElementBits, int> known;
-  for (int &reg : all)
-    reg = known.try_emplace(layout.registerElement(reg) & ~inRun, reg).first->second;
+  }
+  if (!isa<arith::AddIOp, arith::SubIOp>(op) || !hasBitsOfItsOwn(layout))
+    return all;
+  if (const auto steps = exactSteps(op->getResult(0))) {
+    std::map<uint64_t, int> known; // by the distance from register 0, which may wrap
+    for (int &reg : all) {
+      uint64_t distance = 0;
+      for (auto [dim, step] : llvm::enumerate(*steps))
+        distance += static_cast<uint64_t>(step) *
+                    shape.coordinate(layout.registerElement(reg), static_cast<int>(dim));
+      reg = known.try_emplace(distance, reg).first->second;
+    }
+  }
   return all;
 }
 
