@@ -397,6 +397,14 @@ bool isLessWork(const Pace &pace, const Pace &than) {
          (underWay >= kBytesUnderWay || isLess(pace.fromMemory, than.fromMemory));
 }
 
+constexpr double kClearly = 0.9; // of the cycles of a warp
+
+/// Whether a warp alone waits in rounds for the loads of its loop.
+bool waitsInRounds(const Pace &pace) {
+  return static_cast<double>(pace.warp.inRounds) >=
+         (1 - kClearly) * static_cast<double>(pace.warp.cycles);
+}
+
 /// Has a kernel that spills nothing assembled with other numbers of registers, and takes what is
 /// better: fewer, so that more CTAs run at the same time, or more, so that the loads of its loop do
 /// not wait for registers. ptxas decides neither by how long memory takes. Kernels whose loops do
@@ -418,9 +426,9 @@ void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
       kernel = std::move(other);
   };
   const auto tryCtas = [&](int ctas, IsGood isGood) { tryPtx(withCtas(ptx, ctas), isGood); };
-  constexpr double kClearly = 0.9, kSomewhat = 0.95;
+  constexpr double kSomewhat = 0.95;
   const auto cycles = static_cast<double>(before->warp.cycles);
-  bool isAlone = cycles - static_cast<double>(before->warp.inRounds) <= kClearly * cycles;
+  bool isAlone = waitsInRounds(*before);
   // What waits for loads in rounds wants more registers, not fewer. Code that grows computes again
   // what it does not keep, or loads one after the other.
   if (!isAlone) {
@@ -462,6 +470,26 @@ void chooseRegisters(GpuKernel &kernel, const GpuOptions &options) {
     tryPtx(std::move(pinned), [&](const GpuKernel &, const Pace &otherPace) {
       return isQuicker(otherPace, *before, /*alone=*/kClearly, /*beside=*/kSomewhat);
     });
+}
+
+/// For a kernel that spills: has its loads begin together, where it waits for them in rounds. It
+/// may spill more for them.
+void pinLoads(GpuKernel &kernel, const GpuOptions &options) {
+  const std::optional<Pace> before = paceOf(kernel);
+  if (!before || !waitsInRounds(*before))
+    return;
+  GpuKernel other = kernel;
+  std::string ignored;
+  other.warnings.clear();
+  other.ptx = withPinnedLoads(kernel.ptx);
+  if (other.ptx == kernel.ptx || !assembleOnce(other, options, &ignored))
+    return;
+  const std::optional<Pace> after = paceOf(other);
+  if (after &&
+      static_cast<double>(after->warp.cycles) <=
+          kClearly * static_cast<double>(before->warp.cycles) &&
+      isLessWork(*after, *before))
+    kernel = std::move(other);
 }
 
 /// For a kernel with tensor cores that spills nothing and leaves a scheduler with at most two
@@ -543,7 +571,7 @@ bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) 
       takeOther();
     other.warnings.clear();
   }
-  if (options.maxRegisters || hasAll)
+  if (options.maxRegisters)
     return true;
   if (kernel.spillBytes == 0) {
     if (hasMatrixInstructions(kernel.ptx))
@@ -552,13 +580,15 @@ bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) 
       chooseRegisters(kernel, options);
     return true;
   }
-  if (kernel.registers + kernel.target.registerStep() >= most)
-    return true;
-  other.ptx = withCtas(kernel.ptx, 1);
-  if (other.ptx.empty() || !assembleOnce(other, options, &ignored) ||
-      other.spillBytes >= kernel.spillBytes)
-    return true;
-  return takeOther();
+  if (!hasAll && kernel.registers + kernel.target.registerStep() < most) {
+    other.ptx = withCtas(kernel.ptx, 1);
+    if (!other.ptx.empty() && assembleOnce(other, options, &ignored) &&
+        other.spillBytes < kernel.spillBytes)
+      takeOther();
+  }
+  if (!hasMatrixInstructions(kernel.ptx))
+    pinLoads(kernel, options);
+  return true;
 }
 
 } // namespace blockscope::gpu

@@ -106,6 +106,20 @@ TEST_P(WarpTimes, OtherLoopsRunOnce) {
   EXPECT_EQ(loop.inRounds, 0);
 }
 
+TEST_P(WarpTimes, AnEarlyEndIsPassedOver) {
+  const WarpTime time = Code(GetParam())
+                            .branch(2, 0) // over what returns early
+                            .add(kAdd, 4)
+                            .add(kExit)
+                            .add(kLoad, 1, 2)
+                            .add(kAdd, 4, kNone, 0b100)
+                            .branch(-3, 1)
+                            .add(kExit)
+                            .time();
+  EXPECT_EQ(time.instructions, 1 + 3 * WarpTime::kTrips + 1);
+  EXPECT_EQ(time.loads, 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(Generations, WarpTimes, testing::Bool());
 
 TEST(WarpTime, OtherBytesAreNoCode) {
