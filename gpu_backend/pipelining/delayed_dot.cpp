@@ -7,6 +7,7 @@
 #include "gpu_backend/pipelining/loop_slice.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -203,9 +204,30 @@ private:
     auto wait = tlg::WgmmaWaitOp::create(rewriter_, location, TypeRange{sum.getType(), a.getType()},
                                          ValueRange{running, a}, 0);
     rewriter_.replaceAllUsesExcept(sum, wait->getResult(0), running.getDefiningOp());
-    sinkCast(wait);
+    if (dot_.exponential)
+      mixWithExponentials(wait);
+    else
+      sinkCast(wait);
     rewriter_.eraseOp(dot_.secondWait);
     return load;
+  }
+
+  /// Moves the wait before the exponentials, and behind it, as far up as it can be, what is done
+  /// with the sum.
+  void mixWithExponentials(Operation *wait) {
+    rewriter_.moveOpBefore(wait, dot_.exponential);
+    llvm::SmallVector<Operation *> ops;
+    for (Operation &op : *loop_.getBody())
+      if (dot_.sumOps.contains(&op))
+        ops.push_back(&op);
+    for (Operation *op : ops) {
+      Operation *last = wait;
+      for (Value operand : op->getOperands())
+        if (Operation *made = operand.getDefiningOp();
+            made && made->getBlock() == loop_.getBody() && last->isBeforeInBlock(made))
+          last = made;
+      rewriter_.moveOpAfter(op, last);
+    }
   }
 
   /// Makes the next iteration's first operand narrow only after the wait: then it can have the
@@ -252,6 +274,20 @@ private:
   unsigned firstNew_ = 0; ///< of the loop's variables
 };
 
+/// The first exponential between the dots of what becomes the second one's first operand, where
+/// the sum has at least twice as many elements.
+Operation *exponentialBetween(tlg::WgmmaWaitOp firstWait, tlg::WgmmaOp second) {
+  const auto operand = cast<RankedTensorType>(second.getA().getType());
+  if (cast<RankedTensorType>(second.getType()).getNumElements() < 2 * operand.getNumElements())
+    return nullptr;
+  for (Operation *op = firstWait; op && op != second; op = op->getNextNode())
+    if (isa<math::ExpOp, math::Exp2Op>(op))
+      if (auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+          type && type.getShape() == operand.getShape())
+        return op;
+  return nullptr;
+}
+
 /// Whether a first operand is loaded as it is: such dots begin together.
 bool isLoaded(Value operand) {
   Operation *op = operand.getDefiningOp();
@@ -276,7 +312,11 @@ std::optional<DelayedDot> matchDelayedDot(scf::ForOp loop) {
                        dot.firstWait->getBlock() == loop.getBody() &&
                        tlg::hasLayout(dot.second.getA().getType()) &&
                        !isLoaded(dot.second.getA()) && matchSum(loop, dot) && matchLoad(loop, dot);
-  return matches ? std::optional(dot) : std::nullopt;
+  if (!matches)
+    return std::nullopt;
+  if (!dot.sumOps.empty())
+    dot.exponential = exponentialBetween(dot.firstWait, dot.second);
+  return dot;
 }
 
 DelayedLoads delayDot(RewriterBase &rewriter, scf::ForOp &loop, const DelayedDot &dot) {

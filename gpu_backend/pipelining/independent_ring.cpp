@@ -28,11 +28,13 @@ void IndependentRing::waitForSlot(Value slot, Value parity) {
 void IndependentRing::placeCopies() {
   Block *body = loop().getBody();
   rewriter().setInsertionPoint(body->getTerminator());
-  tlg::MbarrierArriveOp::create(rewriter(), location(), mbarrierOf(released_, slot()),
-                                IntegerAttr());
-  Operation *last = nullptr;
-  for (auto wait : body->getOps<tlg::WgmmaWaitOp>())
-    last = wait;
+  Value released = mbarrierOf(released_, slot());
+  tlg::MbarrierArriveOp::create(rewriter(), location(), released, IntegerAttr());
+  // Beside the last dot, or where that is waited for early, behind all that is computed.
+  Operation *last = released.getDefiningOp();
+  if (!waitsEarly())
+    for (auto wait : body->getOps<tlg::WgmmaWaitOp>())
+      last = wait;
   rewriter().setInsertionPoint(last);
   waitForFree(slot(), parity());
 }

@@ -87,6 +87,8 @@ protected:
   /// Whether dots by wgmma read the buffers, in the loop's own block or in one inside it.
   bool hasWgmma() const { return hasWgmma_; }
   bool hasOwnWgmma() { return !loop_.getBody()->getOps<tlg::WgmmaOp>().empty(); }
+  /// Whether the delayed dot is waited for before the exponentials of its iteration.
+  bool waitsEarly() const { return plan_.delayedDot && plan_.delayedDot->exponential; }
   /// Whether threads read buffers, other than by dots.
   bool isReadByThreads() const { return isReadByThreads_; }
   Value constant(mlir::Type type, int64_t value);
@@ -131,6 +133,7 @@ private:
   void makeRound(Round &round, Value counter, mlir::ValueRange variables);
   llvm::SmallVector<Value> fill(const Round &round);
   void addVariables(mlir::ValueRange initial);
+  mlir::Operation *beginOfIteration();
   void rewriteBody();
   void replaceLoads();
   void replaceOther();

@@ -168,6 +168,18 @@ def test_other_forward(stages: int, shape: Any, dtype: Any) -> None:
     program.run_all([(out, want)], 3e-2 if dtype == BFLOAT else 4e-3)
 
 
+@pytest.mark.parametrize("blocks,warps", [((128, 32), 8), ((64, 32), 4)])
+@pytest.mark.parametrize("length,heads", [(0, 2), (32, 1), (64, 3), (160, 2), (72, 2)])
+def test_sums_are_scaled_beside_exponentials(
+    length: int, heads: int, blocks: Any, warps: int
+) -> None:
+    """Heads of 64, 32 keys an iteration: two sums of a thread for each exponential."""
+    program, out, want = forward(heads, length, *blocks, warps=warps)
+    loop = program.compiled.asm["tlg"].partition("tlg.wgmma_wait 1")[2]
+    assert loop.index("tlg.wgmma_wait 0") < loop.index("math.exp2")
+    program.run_all([(out, want)], 4e-3)
+
+
 @triton.jit
 def column_sums_kernel(
     q_ptr, k_ptr, v_ptr, out_ptr, columns_ptr, length, HEAD: tl.constexpr, BM: tl.constexpr,
