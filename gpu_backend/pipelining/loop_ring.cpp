@@ -240,14 +240,36 @@ void LoopRing::addVariables(ValueRange initial) {
     parity_ = all.front();
 }
 
+/// Before which op of an iteration all that it does with the ring begins: its first load, where it
+/// stores before (the state that the iteration before has left) and begins copies behind its dots;
+/// else its first op. What waits for copies would hold up stores that need none.
+Operation *LoopRing::beginOfIteration() {
+  Block *body = loop_.getBody();
+  const auto first = llvm::find_if(*body, [&](Operation &op) {
+    return llvm::any_of(copies_, [&](const Copy &copy) { return copy.load == &op; });
+  });
+  const bool storesBefore =
+      first != body->end() && llvm::any_of(llvm::make_range(body->begin(), first),
+                                           [](Operation &op) { return isa<tl::StoreOp>(op); });
+  return storesBefore && hasOwnWgmma() ? &*first : &body->front();
+}
+
 void LoopRing::rewriteBody() {
+  Operation *begin = beginOfIteration();
   rewriter_.setInsertionPointToStart(loop_.getBody());
   hasWgmma_ = loop_.walk([](tlg::WgmmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  waitForSlot(slot_, parity_);
-  replaceLoads();
-  placeCopies();
   Value counter = loop_.getInductionVar();
   const LoopBounds bounds(loop_);
+  const auto after = [&](int number) {
+    return Iteration{iterationAfter(rewriter_, location(), bounds, counter, number),
+                     hasIteration(rewriter_, location(), bounds, counter, number)};
+  };
+  rewriter_.setInsertionPoint(begin);
+  waitForSlot(slot_, parity_);
+  // Now, not with the copies behind dots: the next iteration may begin with what they give.
+  const llvm::SmallVector<Value> early = early_.advance(rewriter_, loop_, after);
+  replaceLoads();
+  placeCopies();
   Value later = iterationAfter(rewriter_, location(), bounds, counter, ahead());
   Value free = slot_;
   for (int i = ahead(); i < ring_.buffers; ++i)
@@ -255,12 +277,7 @@ void LoopRing::rewriteBody() {
   Existence exists;
   exists.iteration = hasIteration(rewriter_, location(), bounds, counter, ahead());
   exists.before = hasIteration(rewriter_, location(), bounds, counter, ahead() - 1);
-  const auto after = [&](int number) {
-    return Iteration{iterationAfter(rewriter_, location(), bounds, counter, number),
-                     hasIteration(rewriter_, location(), bounds, counter, number)};
-  };
   const llvm::SmallVector<Value> addresses = addresses_.advance(rewriter_, loop_, after);
-  const llvm::SmallVector<Value> early = early_.advance(rewriter_, loop_, after);
   IRMapping mapping;
   addresses_.map(mapping);
   llvm::SmallVector<Value> yields = makeCopies(later, ahead_, mapping, free, exists);

@@ -208,3 +208,49 @@ def test_loads_stay_behind_atomics_that_tell_something(arch: str, kernels: Any) 
     before, _, loop = kernels[0].asm["ttgir"].partition("scf.for")
     assert "tlg.async_copy" not in before
     assert 0 < loop.index("tl.atomic_rmw") < loop.index("tlg.async_copy")
+
+
+@triton.jit
+def states_kernel(k_ptr, v_ptr, g_ptr, states_ptr, length, KEYS: tl.constexpr,
+                  VALUES: tl.constexpr, CHUNK: tl.constexpr):  # fmt: skip
+    """The state before each chunk is stored first, then decays and takes the chunk in."""
+    keys, values = tl.arange(0, KEYS), tl.arange(0, VALUES)
+    state = tl.zeros((KEYS, VALUES), tl.float32)
+    for chunk in range(tl.cdiv(length, CHUNK)):
+        to = states_ptr + chunk * KEYS * VALUES + keys[:, None] * VALUES + values[None, :]
+        tl.store(to, state.to(states_ptr.dtype.element_ty))
+        steps = chunk * CHUNK + tl.arange(0, CHUNK)
+        valid = steps < length
+        k = tl.load(k_ptr + steps[None, :] * KEYS + keys[:, None], mask=valid[None, :], other=0.0)
+        v = tl.load(v_ptr + steps[:, None] * VALUES + values[None, :], mask=valid[:, None],
+                    other=0.0)  # fmt: skip
+        decay = tl.load(g_ptr + chunk)
+        state = state * decay + tl.dot(k, v)
+    to = states_ptr + tl.cdiv(length, CHUNK) * KEYS * VALUES
+    tl.store(to + keys[:, None] * VALUES + values[None, :], state.to(states_ptr.dtype.element_ty))
+
+
+@ARCHS
+@pytest.mark.parametrize("warps,stages", [(4, 1), (4, 2), (4, 3), (4, 4), (8, 3)])
+@pytest.mark.parametrize("length", [0, 64, 96, 200, 320])
+def test_states_are_stored_before_the_copies_come(
+    length: int, warps: int, stages: int, arch: str, kernels: Any
+) -> None:
+    size, chunk = 64 * warps // 4, 64
+    chunks = -(-length // chunk)
+    k, v = (torch.randn(max(length, 1), n).to(HALF) for n in (size, 64))
+    g = torch.rand(max(chunks, 1))
+    states = torch.full((chunks + 1, size, 64), 7.0, dtype=HALF)
+    states_kernel[(1,)](k, v, g, states, length, KEYS=size, VALUES=64, CHUNK=chunk,
+                        num_warps=warps, num_stages=stages)  # fmt: skip
+    state = torch.zeros(size, 64, dtype=torch.float64)
+    for i in range(chunks + 1):
+        error = (states[i].double() - state).abs().max()
+        assert error <= 2e-3 * max(state.abs().max(), 1)
+        if i < chunks:
+            part = slice(i * chunk, min((i + 1) * chunk, length))
+            state = state * g[i].double() + k[part].double().T @ v[part].double()
+    (kernel,) = kernels
+    if arch == "sm_90a" and stages > 1:
+        loop = kernel.asm["tlg"].partition("scf.for")[2]
+        assert loop.index("tl.store") < loop.index("tlg.async_wait")
