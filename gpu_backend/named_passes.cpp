@@ -274,7 +274,7 @@ struct PipelineLoopsPass : ModulePass<PipelineLoopsPass> {
       report->fewerBuffers = fewerBuffers(plan);
       report->hasExtraBuffers |= plan.hasExtraBuffers();
       report->ringBytes = std::max(report->ringBytes, plan.mostRingBytes());
-      report->spareRingBytes = plan.spareRingBytes();
+      report->spareRing = plan.spareRing();
     }
     return writePipelines(function, plan);
   }

@@ -25,7 +25,7 @@ struct PipelineReport {
   std::vector<FewerBuffers> fewerBuffers;
   bool hasExtraBuffers = false; ///< some ring has a buffer more than stages
   int64_t ringBytes = 0;        ///< of shared memory, of the loop whose rings take most
-  int64_t spareRingBytes = 0;   ///< of these, see PipelinePlan
+  gpu::SpareRing spareRing;     ///< of that loop
 };
 
 /// Registers the passes and the pipeline, together with the upstream passes it uses. Once is

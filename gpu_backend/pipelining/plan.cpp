@@ -638,6 +638,12 @@ private:
   LoopPlan plan_;
 };
 
+Operation *outermostLoop(Operation *loop) {
+  while (auto around = loop->getParentOfType<LoopLikeOpInterface>())
+    loop = around;
+  return loop;
+}
+
 /// The shared memory that a loop's rings take, at the end of what is taken already.
 int64_t endOfRings(const LoopPlan &loop, int64_t usedBytes) {
   for (const LoadPlan &load : loop.loads)
@@ -680,26 +686,35 @@ int64_t PipelinePlan::mostRingBytes() const {
   return most;
 }
 
-int64_t PipelinePlan::spareRingBytes() const {
+bool SpareRing::isLong() const { return iterationBytes >= kBytesOfLongIteration; }
+
+SpareRing PipelinePlan::spareRing() const {
   const auto most = llvm::max_element(
       loops, [](const LoopPlan &a, const LoopPlan &b) { return a.ringBytes() < b.ringBytes(); });
   if (most == loops.end() || !most->isPipelined())
-    return 0;
+    return {};
   const RingPlan &ring = most->rings.front();
-  const int64_t ofIteration = most->ringBytes() / ring.buffers;
   const bool hasWgmma = !cast<scf::ForOp>(most->loop).getBody()->getOps<tlg::WgmmaOp>().empty();
-  const bool isSpare = !hasWgmma && ring.sync == RingSync::CtaBarrier && ring.buffers > 2;
-  return isSpare && ofIteration >= kBytesOfLongIteration ? ofIteration : 0;
+  if (hasWgmma || ring.sync != RingSync::CtaBarrier || ring.buffers <= 2)
+    return {};
+  return {most->ringBytes() / ring.buffers, ring.buffers};
 }
 
 PipelinePlan planPipelines(func::FuncOp function, const GpuTarget &target,
                            const PipelineOptions &options) {
   PipelinePlan plan;
-  int64_t usedBytes = 0;
+  int64_t allocated = 0;
   function.walk([&](tlg::AllocSharedOp alloc) {
-    usedBytes = endOfRing(usedBytes, alloc.getType(), alloc.getType().getStages());
+    allocated = endOfRing(allocated, alloc.getType(), alloc.getType().getStages());
   });
+  // Loops in one loop have their rings at the same time; loops after one another do not.
+  Operation *outermost = nullptr;
+  int64_t usedBytes = allocated;
   function.walk([&](scf::ForOp loop) {
+    if (Operation *own = outermostLoop(loop); own != outermost) {
+      outermost = own;
+      usedBytes = allocated;
+    }
     const bool hasLoopInside = llvm::any_of(plan.loops, [&](const LoopPlan &other) {
       return other.isPipelined() && loop->isProperAncestor(other.loop);
     });

@@ -122,16 +122,24 @@ struct LoopPlan {
   bool copies(CopyKind kind) const;
 };
 
+/// A ring that may have fewer buffers where that lets more CTAs run.
+struct SpareRing {
+  int64_t iterationBytes = 0; ///< of one buffer of each load; 0: there is no such ring
+  int buffers = 0;
+
+  /// Whether an iteration has so much to compute that copies begun one iteration ahead come in
+  /// time.
+  bool isLong() const;
+};
+
 struct PipelinePlan {
   std::vector<LoopPlan> loops; ///< inner ones before those around them
 
   bool hasExtraBuffers() const;
   int64_t mostRingBytes() const; ///< of the loop whose rings take most
-  /// The bytes of one buffer of each load of that loop, if the loop can do with a buffer less where
-  /// that lets another CTA run; else 0. It can where no wgmma reads the rings, two buffers are
-  /// left, and an iteration has so much to compute that copies begun one iteration ahead come in
-  /// time.
-  int64_t spareRingBytes() const;
+  /// That loop's ring, if it can do with fewer buffers: no wgmma reads it, and it has more than
+  /// two.
+  SpareRing spareRing() const;
 };
 
 /// Plans all loops of a kernel whose tiles have layouts.

@@ -204,6 +204,8 @@ def test_dots_of_one_loaded_operand_begin_together():
 def test_stages(stages, arch):
     ptx = matmul(torch.float16, arch, (128, 128, 32), 4, stages)
     groups = count(ptx, r"cp\.async\.commit_group")
+    if stages == 4 and arch == 89:  # three buffers: two CTAs have room
+        stages = 3
     assert groups == (2 if stages == 1 else stages)  # with one stage, one for each operand
     if stages > 1:
         assert f"cp.async.wait_group {stages - 2};" in ptx

@@ -171,6 +171,8 @@ def rounds_and_copies(machine: Any) -> tuple[int, bool]:
 def test_stages_of_a_loop(stages: int | None, kernel_stages: int, arch: str, machines: Any) -> None:
     loops.test_stages_of_a_loop(stages, kernel_stages, "cpu")
     effective = kernel_stages if stages is None else max(1, stages)
+    if effective == 4 and arch == "sm_80":  # three buffers: a third more CTAs have room
+        effective = 3
     # One round of copies for each stage but the last, and one in the loop; with one stage, one for
     # each operand there.
     assert rounds_and_copies(machines[0]) == (effective if effective > 1 else 2, True)
