@@ -217,7 +217,14 @@ bool feedsDot(tl::DotOp dot) {
   return false;
 }
 
-MmaWarps splitWarps(llvm::ArrayRef<int64_t> shape, int numWarps, bool alongRows) {
+/// What a warp needs to bring an element of each operand from shared memory to its threads.
+struct ElementCosts {
+  int64_t a = 1, b = 1;
+};
+
+/// Warps along M and N, so that those of a warp cost about as much for each operand.
+MmaWarps splitWarps(llvm::ArrayRef<int64_t> shape, int numWarps, bool alongRows,
+                    ElementCosts costs) {
   MmaWarps warps;
   const size_t rank = shape.size();
   int left = numWarps;
@@ -229,7 +236,7 @@ MmaWarps splitWarps(llvm::ArrayRef<int64_t> shape, int numWarps, bool alongRows)
   const int64_t m = shape[rank - 2], n = shape[rank - 1];
   while (left > 1) {
     const int64_t rows = m / (16 * warps.m), columns = n / (8 * warps.n);
-    if (rows > 1 && (alongRows || rows * 2 >= columns || columns <= 1))
+    if (rows > 1 && (alongRows || rows * 2 * costs.a >= columns * costs.b || columns <= 1))
       warps.m *= 2;
     else if (columns > 1)
       warps.n *= 2;
@@ -299,6 +306,17 @@ bool comesAlongDepth(Value operand, int64_t depthDim, const AxisAnalysis &axes) 
   return op && tl::isElementwise(op) && llvm::any_of(op->getOperands(), [&](Value value) {
            return isa<RankedTensorType>(value.getType()) && comesAlongDepth(value, depthDim, axes);
          });
+}
+
+/// ldmatrix brings four registers, of elements of up to two bytes in either order, of wider ones
+/// only where neighbours lie along K; else each comes by itself.
+ElementCosts elementCosts(tl::DotOp dot, int bytes, const AxisAnalysis &axes) {
+  constexpr int64_t kAlone = 4;
+  const int64_t rank = cast<RankedTensorType>(dot.getB().getType()).getRank();
+  const auto cost = [&](Value operand, int64_t depthDim) {
+    return bytes == 4 && isLoaded(operand) && !liesAlongDepth(operand, depthDim, axes) ? kAlone : 1;
+  };
+  return {cost(dot.getA(), rank - 1), cost(dot.getB(), rank - 2)};
 }
 
 /// The order of K of a dot whose first operand is in registers: that in which it has been computed,
@@ -371,7 +389,8 @@ DotLayouts chooseDotLayouts(tl::DotOp dot, const AxisAnalysis &axes, const GpuTa
     return *wgmma;
   layouts.kind = DotKind::Mma;
   layouts.operandBytes = bytes;
-  layouts.warps = splitWarps(shape, numWarps, feedsDot(dot) || takesRows(dot));
+  layouts.warps =
+      splitWarps(shape, numWarps, feedsDot(dot) || takesRows(dot), elementCosts(dot, bytes, axes));
   layouts.accumulator = mmaAccumulator(shape, bytes, layouts.warps);
   if (isScaled(dot)) {
     const auto scalesOf = [&](int side) {

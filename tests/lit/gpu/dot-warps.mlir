@@ -56,3 +56,31 @@ func.func @attention(%p: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %out: !tl.pt
   tl.store %at, %o : tensor<32x128x!tl.ptr<f32>>, tensor<32x128xf32>
   return
 }
+
+// -----
+
+// Elements of four bytes that lie along N come one by one, those along K four at a time: warps lie
+// along N, where each of them would bring more of the former.
+
+// CHECK-LABEL: func.func @tf32(
+// CHECK: tlg.mma {{.*}} warps = array<i32: 1, 2, 1>}
+// CHECK: tlg.mma {{.*}} warps = array<i32: 2, 1, 1>}
+func.func @tf32(%p: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %q: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %out: !tl.ptr<f32> {tl.divisibility = 16 : i32}) {
+  %i = tl.range 0 to 1024 : tensor<1024xi32>
+  %o = tl.reshape %i : tensor<1024xi32> -> tensor<32x32xi32>
+  %p32 = tl.splat %p : !tl.ptr<f32> -> tensor<32x32x!tl.ptr<f32>>
+  %q32 = tl.splat %q : !tl.ptr<f32> -> tensor<32x32x!tl.ptr<f32>>
+  %out32 = tl.splat %out : !tl.ptr<f32> -> tensor<32x32x!tl.ptr<f32>>
+  %at = tl.addptr %p32, %o : tensor<32x32x!tl.ptr<f32>>, tensor<32x32xi32>
+  %there = tl.addptr %q32, %o : tensor<32x32x!tl.ptr<f32>>, tensor<32x32xi32>
+  %to = tl.addptr %out32, %o : tensor<32x32x!tl.ptr<f32>>, tensor<32x32xi32>
+  %zero = arith.constant dense<0.0> : tensor<32x32xf32>
+  %a = tl.load %at : tensor<32x32x!tl.ptr<f32>> -> tensor<32x32xf32>
+  %b = tl.load %there : tensor<32x32x!tl.ptr<f32>> -> tensor<32x32xf32>
+  %along_n = tl.dot %a, %b, %zero {input_precision = "tf32"} : tensor<32x32xf32>, tensor<32x32xf32> -> tensor<32x32xf32>
+  tl.store %to, %along_n : tensor<32x32x!tl.ptr<f32>>, tensor<32x32xf32>
+  %turned = tl.trans %b [1, 0] : tensor<32x32xf32> -> tensor<32x32xf32>
+  %along_k = tl.dot %a, %turned, %zero {input_precision = "tf32"} : tensor<32x32xf32>, tensor<32x32xf32> -> tensor<32x32xf32>
+  tl.store %to, %along_k : tensor<32x32x!tl.ptr<f32>>, tensor<32x32xf32>
+  return
+}
