@@ -574,6 +574,8 @@ bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) 
   if (options.maxRegisters)
     return true;
   if (kernel.spillBytes == 0) {
+    if (hasAll) // its PTX asks for one CTA
+      return true;
     if (hasMatrixInstructions(kernel.ptx))
       makeRoomForWarps(kernel, options);
     else

@@ -212,7 +212,7 @@ def test_loads_stay_behind_atomics_that_tell_something(arch: str, kernels: Any) 
 
 @triton.jit
 def states_kernel(k_ptr, v_ptr, g_ptr, states_ptr, length, KEYS: tl.constexpr,
-                  VALUES: tl.constexpr, CHUNK: tl.constexpr):  # fmt: skip
+                  VALUES: tl.constexpr, CHUNK: tl.constexpr, GATED: tl.constexpr):  # fmt: skip
     """The state before each chunk is stored first, then decays and takes the chunk in."""
     keys, values = tl.arange(0, KEYS), tl.arange(0, VALUES)
     state = tl.zeros((KEYS, VALUES), tl.float32)
@@ -225,6 +225,8 @@ def states_kernel(k_ptr, v_ptr, g_ptr, states_ptr, length, KEYS: tl.constexpr,
         v = tl.load(v_ptr + steps[:, None] * VALUES + values[None, :], mask=valid[:, None],
                     other=0.0)  # fmt: skip
         decay = tl.load(g_ptr + chunk)
+        if GATED:  # an operand that threads put into shared memory
+            v = (v * decay).to(v.dtype)
         state = state * decay + tl.dot(k, v)
     to = states_ptr + tl.cdiv(length, CHUNK) * KEYS * VALUES
     tl.store(to + keys[:, None] * VALUES + values[None, :], state.to(states_ptr.dtype.element_ty))
@@ -232,9 +234,10 @@ def states_kernel(k_ptr, v_ptr, g_ptr, states_ptr, length, KEYS: tl.constexpr,
 
 @ARCHS
 @pytest.mark.parametrize("warps,stages", [(4, 1), (4, 2), (4, 3), (4, 4), (8, 3)])
+@pytest.mark.parametrize("gated", [False, True])
 @pytest.mark.parametrize("length", [0, 64, 96, 200, 320])
 def test_states_are_stored_before_the_copies_come(
-    length: int, warps: int, stages: int, arch: str, kernels: Any
+    length: int, gated: bool, warps: int, stages: int, arch: str, kernels: Any
 ) -> None:
     size, chunk = 64 * warps // 4, 64
     chunks = -(-length // chunk)
@@ -242,14 +245,15 @@ def test_states_are_stored_before_the_copies_come(
     g = torch.rand(max(chunks, 1))
     states = torch.full((chunks + 1, size, 64), 7.0, dtype=HALF)
     states_kernel[(1,)](k, v, g, states, length, KEYS=size, VALUES=64, CHUNK=chunk,
-                        num_warps=warps, num_stages=stages)  # fmt: skip
+                        GATED=gated, num_warps=warps, num_stages=stages)  # fmt: skip
     state = torch.zeros(size, 64, dtype=torch.float64)
     for i in range(chunks + 1):
         error = (states[i].double() - state).abs().max()
         assert error <= 2e-3 * max(state.abs().max(), 1)
         if i < chunks:
             part = slice(i * chunk, min((i + 1) * chunk, length))
-            state = state * g[i].double() + k[part].double().T @ v[part].double()
+            rows = (v[part] * g[i]).to(HALF) if gated else v[part]
+            state = state * g[i].double() + k[part].double().T @ rows.double()
     (kernel,) = kernels
     if arch == "sm_90a" and stages > 1:
         loop = kernel.asm["tlg"].partition("scf.for")[2]
