@@ -104,11 +104,21 @@ class Arithmetic:
         result = function(*values)
         self.put(i.operands[0], at, result.astype(values[0].dtype))
 
+    @staticmethod
+    def _sum(i: Instruction, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        if not i.has("rz"):
+            return a + b
+        if a.dtype == np.float64:
+            exact = a.astype(np.longdouble) + b
+        else:
+            exact = fused(a, np.ones_like(a), b)
+        return toward_zero(exact, exact.astype(a.dtype))
+
     def op_add(self, i: Instruction, at: np.ndarray) -> None:
-        self._binary(i, at, lambda a, b: a + b)
+        self._binary(i, at, lambda a, b: self._sum(i, a, b))
 
     def op_sub(self, i: Instruction, at: np.ndarray) -> None:
-        self._binary(i, at, lambda a, b: a - b)
+        self._binary(i, at, lambda a, b: self._sum(i, a, -b) if i.has("rz") else a - b)
 
     def _product(self, i: Instruction, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         if i.has("wide"):

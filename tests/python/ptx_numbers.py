@@ -60,7 +60,8 @@ def whole(values: np.ndarray, target: str, source: str) -> np.ndarray:
 
 def toward_zero(exact: np.ndarray, rounded: np.ndarray) -> np.ndarray:
     """Floats that were rounded to nearest, rounded toward zero instead."""
-    wide = np.longdouble if exact.dtype.kind in "iu" else np.float64
+    is_long = exact.dtype.kind in "iu" or exact.dtype == np.longdouble
+    wide = np.longdouble if is_long else np.float64
     bits = rounded.view(f"u{rounded.dtype.itemsize}")
     is_beyond = np.abs(rounded.astype(wide)) > np.abs(exact.astype(wide))
     return (bits - is_beyond.astype(bits.dtype)).view(rounded.dtype)

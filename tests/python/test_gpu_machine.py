@@ -254,3 +254,19 @@ def test_the_machine_keeps_registers_of_scopes_apart() -> None:
     out = np.zeros_like(x)
     launcher("sm_90a")(scopes_kernel, [x, out], 4, {"N": 128})
     assert (out == 8 * x + x + 5).all()
+
+
+@triton.jit
+def round_kernel(x_ptr, out_ptr, N: tl.constexpr):
+    at = tl.arange(0, N)
+    tl.store(out_ptr + at, tl.extra.libdevice.round(tl.load(x_ptr + at)))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_toward_zero(dtype: Any) -> None:
+    """Half away from zero by a sum toward zero: a number that is whole, and odd, stays."""
+    odd = 2.0 ** (np.finfo(dtype).nmant) + 1
+    x = np.array([odd, -odd, 2.5, -2.5, 0.49999997, 0.0, -1.5, odd - 2], dtype)
+    out = np.empty_like(x)
+    launcher("sm_90a")(round_kernel, [x, out], 1, {"N": 8})
+    np.testing.assert_array_equal(out, np.array([odd, -odd, 3, -3, 0, 0, -2, odd - 2], dtype))
