@@ -266,7 +266,7 @@ void LoopRing::rewriteBody() {
   };
   rewriter_.setInsertionPoint(begin);
   waitForSlot(slot_, parity_);
-  // Now, not with the copies behind dots: the next iteration may begin with what they give.
+  // Before the dots, not with the copies behind them: the next iteration may need them at once.
   const llvm::SmallVector<Value> early = early_.advance(rewriter_, loop_, after);
   replaceLoads();
   placeCopies();
