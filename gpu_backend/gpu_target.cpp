@@ -23,6 +23,12 @@ constexpr GpuFeatures kTmaGpu{.hasCpAsync = true,
                               .hasClusters = true,
                               .hasTma = true};
 
+/// Small Blackwells lack it: ptxas takes such copies there and says that they are slow.
+constexpr GpuFeatures withMulticast(GpuFeatures features) {
+  features.hasMulticast = true;
+  return features;
+}
+
 constexpr GpuFeatures withWgmma(GpuFeatures features) {
   features.hasWgmma = true;
   return features;
@@ -38,7 +44,8 @@ constexpr GpuFeatures withScaledMma(GpuFeatures features) {
   return features;
 }
 
-constexpr GpuFeatures kHopper = withWgmma(kTmaGpu), kBlackwell = withTcgen05(kTmaGpu),
+constexpr GpuFeatures kHopper = withWgmma(withMulticast(kTmaGpu)),
+                      kBlackwell = withTcgen05(withMulticast(kTmaGpu)),
                       kSmallBlackwell = withScaledMma(kTmaGpu);
 
 /// The rows. The `a` variants have the matrix instructions that the plain ones lack, and run only

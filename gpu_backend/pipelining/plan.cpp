@@ -491,7 +491,7 @@ private:
   int ctasThatShare() {
     const auto cluster =
         loop_->getParentOfType<func::FuncOp>()->getAttrOfType<IntegerAttr>(tlg::kClusterAttribute);
-    if (!cluster || plan_.copies(CopyKind::CpAsync) || plan_.delayedDot)
+    if (!cluster || !target_.hasMulticast || plan_.copies(CopyKind::CpAsync) || plan_.delayedDot)
       return 1;
     const auto ctas = static_cast<int>(cluster.getInt());
     return llvm::any_of(plan_.loads,

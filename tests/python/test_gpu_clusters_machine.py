@@ -83,6 +83,17 @@ def test_copies_that_ctas_share(k: int, stages: int, ctas: int) -> None:
     assert "multicast::cluster" in kernel.asm["ptx"]
 
 
+@pytest.mark.parametrize("arch", ["sm_100a", "sm_120a"])
+def test_copies_are_not_shared_where_that_is_slow(
+    arch: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine_backend.record(monkeypatch, arch, seed=3)
+    kernel = clusters.run_product(
+        (256, 32, 32), True, torch.float16, 2, "cpu", 96, stages=3, shape=(264, 48)
+    )
+    assert ("multicast::cluster" in kernel.asm["ptx"]) == (arch == "sm_100a")
+
+
 @pytest.mark.parametrize("programs", [1, 2])
 def test_persistent(programs: int) -> None:
     clusters.test_persistent(programs, 2, "cpu")
