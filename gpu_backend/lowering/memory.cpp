@@ -195,11 +195,7 @@ LogicalResult lowerStore(Lowering &lowering, Operation *op) {
       for (const llvm::ArrayRef<llvm::Value *> registers : values)
         stored.push_back(registers[registers.size() == 1 ? 0 : reg]);
     if (isPlain && !mask) {
-      auto *vectorType = llvm::FixedVectorType::get(lowering.memoryType(type), count);
-      llvm::Value *vector = llvm::PoisonValue::get(vectorType);
-      for (auto [j, value] : llvm::enumerate(stored))
-        vector = builder.CreateInsertElement(vector, toMemory(lowering, value, type), j);
-      builder.CreateAlignedStore(vector, pointers[run.front()],
+      builder.CreateAlignedStore(vectorOf(lowering, stored, type), pointers[run.front()],
                                  llvm::Align(count * Lowering::elementBytes(type)));
       continue;
     }

@@ -65,10 +65,10 @@ static llvm::Value *vectorOfPairs(llvm::IRBuilder<> &builder,
   return vector;
 }
 
-llvm::SmallVector<llvm::Value *> packWords(Lowering &lowering,
-                                           llvm::ArrayRef<llvm::Value *> elements, mlir::Type type,
-                                           const WordFormat &words) {
+llvm::Value *vectorOf(Lowering &lowering, llvm::ArrayRef<llvm::Value *> elements, mlir::Type type) {
   llvm::IRBuilder<> &builder = lowering.builder();
+  if (llvm::Value *pairs = vectorOfPairs(builder, elements))
+    return pairs;
   llvm::Type *memory = lowering.memoryType(type);
   if (memory->isPointerTy())
     memory = builder.getInt64Ty();
@@ -80,10 +80,16 @@ llvm::SmallVector<llvm::Value *> packWords(Lowering &lowering,
       value = builder.CreatePtrToInt(value, memory);
     vector = builder.CreateInsertElement(vector, value, i);
   }
-  if (llvm::Value *pairs = vectorOfPairs(builder, elements))
-    vector = pairs;
-  llvm::Value *packed = builder.CreateBitCast(
-      vector, llvm::FixedVectorType::get(builder.getIntNTy(words.bits), words.count));
+  return vector;
+}
+
+llvm::SmallVector<llvm::Value *> packWords(Lowering &lowering,
+                                           llvm::ArrayRef<llvm::Value *> elements, mlir::Type type,
+                                           const WordFormat &words) {
+  llvm::IRBuilder<> &builder = lowering.builder();
+  llvm::Value *packed =
+      builder.CreateBitCast(vectorOf(lowering, elements, type),
+                            llvm::FixedVectorType::get(builder.getIntNTy(words.bits), words.count));
   llvm::SmallVector<llvm::Value *> result;
   for (int i = 0; i < words.count; ++i)
     result.push_back(

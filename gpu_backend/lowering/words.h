@@ -25,6 +25,9 @@ WordFormat wordsOf(int sizeBytes, int elementBytes);
 llvm::Value *toMemory(Lowering &lowering, llvm::Value *element, mlir::Type type);
 llvm::Value *fromMemory(Lowering &lowering, llvm::Value *element, mlir::Type type);
 
+/// A vector with the bits of `elements` side by side in memory, the first one lowest.
+llvm::Value *vectorOf(Lowering &lowering, llvm::ArrayRef<llvm::Value *> elements, mlir::Type type);
+
 /// The words that hold `elements` of a type, the first element lowest; and back, from what inline
 /// assembly of `words.structType` gave.
 llvm::SmallVector<llvm::Value *> packWords(Lowering &lowering,

@@ -1,5 +1,5 @@
-"""Weights of a few bits, eight or four to a word, without a GPU: how they are unpacked, and the
-results; run by ptx_machine.py.
+"""Weights of a few bits, eight or four to a word, and pairs of fp8, without a GPU: how they are
+unpacked and packed, and the results; run by ptx_machine.py.
 """
 
 from __future__ import annotations
@@ -132,3 +132,25 @@ def test_sums_that_share_their_terms_are_compiled_in_time(arch: str, kernels: An
     for _ in range(60):
         last, next = next, last + next
     assert torch.equal(out, (next & 1023).half())
+
+
+@triton.jit
+def to_fp8(x_ptr, out_ptr, size, MASKED: tl.constexpr, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    tl.store(out_ptr + at, x.to(out_ptr.dtype.element_ty), mask=at < size if MASKED else None)
+
+
+@pytest.mark.parametrize("arch", ["sm_89", "sm_90a"])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("dtype", [torch.float8_e4m3fn, torch.float8_e5m2])
+def test_pairs_are_stored_as_they_are_made(
+    dtype: Any, masked: bool, arch: str, kernels: Any
+) -> None:
+    x = torch.randn(2048) * 30
+    out = torch.zeros(2048, dtype=dtype)
+    to_fp8[(1,)](x, out, 2048, masked, 2048)
+    assert torch.equal(out.view(torch.uint8), x.to(dtype).view(torch.uint8))
+    (kernel,) = kernels
+    assert "e4m3x2" in kernel.asm["ptx"] or "e5m2x2" in kernel.asm["ptx"]
+    assert "prmt" not in kernel.asm["ptx"] and "shr" not in kernel.asm["ptx"]
