@@ -307,7 +307,8 @@ def lines_of_jobs(
 def timed(options: argparse.Namespace) -> int:
     """The better of a side's times."""
     times: dict[str, dict[str, float]] = {}
-    prints: dict[str, dict[str, list[float]]] = {}
+    prints: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    launches: dict[str, dict[str, int]] = {}
     errors: dict[str, dict[str, str]] = {}
 
     def take(lines: list[tuple[str, dict[str, Any]]]) -> None:
@@ -319,6 +320,7 @@ def timed(options: argparse.Namespace) -> int:
             known = times.setdefault(case, {})
             known[side] = min(line["microseconds"], known.get(side, math.inf))
             prints.setdefault(case, {})[side] = line["fingerprint"]
+            launches.setdefault(case, {})[side] = line["launches"]
 
     with tempfile.TemporaryDirectory() as folder:
         take(lines_of_all("timed", options, folder))
@@ -330,10 +332,14 @@ def timed(options: argparse.Namespace) -> int:
     for case in {**times, **errors}:
         known = times.get(case, {})
         shown = [f"{known[side]:10.1f}" if side in known else f"{'-':>10}" for side in SIDES]
-        if len(known) == len(SIDES):
+        counts = launches.get(case, {})
+        is_same = len(set(counts.values())) == 1  # else it times by itself which kernels to launch
+        if len(known) == len(SIDES) and is_same:
             ratios[case] = known["triton"] / known["blockscope"]
         ratio = f"{ratios[case]:6.2f}" if case in ratios else f"{'-':>6}"
         print(f"{case:40} {' '.join(shown)} {ratio}  {verdict(prints.get(case, {}))}")
+        if len(known) == len(SIDES) and not is_same:
+            print("    launches: " + ", ".join(f"{side} {counts[side]}" for side in SIDES))
         for side, error in errors.get(case, {}).items():
             print(f"    {side}: {error[:150]}")
     if ratios:
@@ -374,14 +380,24 @@ def compile_time(options: argparse.Namespace) -> int:
     return 0
 
 
-def verdict(prints: dict[str, list[float]]) -> str:
+def verdict(prints: dict[str, list[dict[str, Any]]]) -> str:
     if len(prints) != len(SIDES):
         return ""
     a, b = (prints[side] for side in SIDES)
     if a == b:
         return "equal"
-    worst = max(abs(x - y) / max(abs(x), abs(y), 1e-6) for x, y in zip(a, b, strict=True))
+    worst = max(map(difference, a, b))
     return f"differ by {worst:.1e}" + (" WRONG" if worst > TOLERANCE else "")
+
+
+def difference(a: dict[str, Any], b: dict[str, Any]) -> float:
+    """How far two fingerprints are apart: of the mean size and of the samples' norm, relatively."""
+    if a["not_finite"] != b["not_finite"]:
+        return math.inf
+    size = max(math.hypot(*a["samples"]), math.hypot(*b["samples"]))
+    samples = math.dist(a["samples"], b["samples"]) / max(size, 1e-30)
+    mean = abs(a["mean"] - b["mean"]) / max(a["mean"], b["mean"], 1e-30)
+    return max(samples, mean)
 
 
 def check(options: argparse.Namespace) -> None:

@@ -41,6 +41,7 @@ SIZE = os.environ.get("FOREIGN_SIZE", "small") if MODE == "static" else "product
 DEVICE = "cpu" if IS_STATIC else "cuda"
 MARK = "FOREIGN "
 REPLAYS, ROUNDS = 20, 7
+SAMPLES = 256  # of a tensor
 #: Of an autotuned kernel so many are tried, from all over its list; 1: the first one is taken.
 CONFIGS = int(os.environ.get("FOREIGN_CONFIGS", "1"))
 LONG_MICROSECONDS = 20e3  # of one replayed graph: longer cases are replayed less often
@@ -242,21 +243,26 @@ def take_few_configs(launches: Launches) -> None:
     Autotuner.run = tune_few
 
 
-def fingerprint(tensors: list[Any]) -> list[float]:
-    """Three numbers for each tensor that say whether results are those of the other side."""
-    numbers = []
+def fingerprint(tensors: list[Any]) -> list[dict[str, Any]]:
+    """For each tensor what says whether its values are those of the other side: the mean of their
+    sizes, how many are not finite, and SAMPLES of them, from all over it."""
+    found = []
     for tensor in {id(t): t for t in tensors if t.numel()}.values():
         values = tensor.reshape(-1)
         values = values.view(torch.uint8) if values.element_size() == 1 else values
+        sampled = values[:: -(-values.numel() // SAMPLES)].double()
         values = values[: 1 << 24].double()
         finite = values[torch.isfinite(values)]
-        weights = torch.arange(finite.numel(), device=values.device) % 97 + 1.0
-        numbers += [
-            float(finite.abs().mean()) if finite.numel() else 0.0,
-            float((finite * weights).mean()) if finite.numel() else 0.0,
-            float(values.numel() - finite.numel()),
-        ]
-    return numbers
+        mean = float(finite.abs().mean()) if finite.numel() else 0.0
+        sampled = torch.nan_to_num(sampled, 0.0, 0.0, 0.0).tolist()
+        found.append(
+            {
+                "mean": mean,
+                "not_finite": values.numel() - finite.numel(),
+                "samples": [float(f"{value:.7g}") for value in sampled],
+            }
+        )
+    return found
 
 
 def kernel_microseconds(launches: list[Callable[[], Any]]) -> float:
@@ -419,7 +425,8 @@ def main() -> None:
             prints = fingerprint(launches.tensors)
             with gpu:
                 micros = kernel_microseconds(launches.kept)
-            emit({"case": case, "microseconds": micros, "fingerprint": prints, "first": seconds})
+            result = {"case": case, "microseconds": micros, "launches": len(launches.kept)}
+            emit(result | {"fingerprint": prints, "first": seconds})
         except Exception as error:  # a case that one side cannot compile is a result
             traceback.print_exc()
             emit({"case": case, "error": f"{type(error).__name__}: {error}"})
