@@ -62,6 +62,7 @@ struct GpuKernel {
   int sharedBytes = 0;
   int registers = 0;
   int spillBytes = 0;
+  bool loadsEarly = false;         ///< a loop loads into registers what its next iteration needs
   uint64_t globalScratchBytes = 0; ///< per program; the launcher allocates it for the whole grid
   uint64_t globalScratchAlign = 128;
   bool takesDebugBuffer = false;

@@ -26,6 +26,7 @@ struct GpuOptions {
   bool extraBuffers = true; ///< rings may have a buffer more than stages, where memory is left
   /// What the rings of a loop may take of shared memory; nothing: as many buffers as stages.
   std::optional<int64_t> ringBytes;
+  bool oneBuffer = false;   ///< loads that threads read at once have one buffer in rings of two
   std::string dumpDir;      ///< if not empty, every stage is written to a file there
   std::string passPipeline; ///< the passes of the GPU level as text; empty: `tlg-pipeline`
   std::string dumpPasses;   ///< "1" or a kernel's name: the IR goes to stderr after every pass

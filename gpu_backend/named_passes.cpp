@@ -41,6 +41,7 @@ constexpr llvm::StringLiteral kStagesHelp = "stages of a loop's ring; 0: the mod
 constexpr llvm::StringLiteral kExtraHelp = "rings may have a buffer more than stages";
 constexpr llvm::StringLiteral kCopiesHelp =
     "loads of loops without a ring may be copies, which take more shared memory";
+constexpr llvm::StringLiteral kOneHelp = "what threads read at once has one buffer in rings of two";
 constexpr llvm::StringLiteral kRingHelp = "the most bytes of shared memory for the rings of a loop";
 constexpr llvm::StringLiteral kPlanHelp = "print the plan of the loops to stdout";
 
@@ -264,7 +265,7 @@ struct PipelineLoopsPass : ModulePass<PipelineLoopsPass> {
       return failure();
     const PipelineOptions options{
         intOf(getOperation(), tlg::kNumStagesAttribute, numStages, GpuOptions().numStages),
-        extraBuffers, ringBytes < 0 ? std::nullopt : std::optional<int64_t>(ringBytes)};
+        extraBuffers, ringBytes < 0 ? std::nullopt : std::optional<int64_t>(ringBytes), oneBuffer};
     const PipelinePlan plan = planPipelines(function, *target, options);
     if (printPlan)
       llvm::outs() << "plan of '" << function.getName() << "'\n" << text(plan);
@@ -273,8 +274,10 @@ struct PipelineLoopsPass : ModulePass<PipelineLoopsPass> {
       noteLoops(plan, report->notes);
       report->fewerBuffers = fewerBuffers(plan);
       report->hasExtraBuffers |= plan.hasExtraBuffers();
+      report->loadsEarly = plan.loadsEarly();
       report->ringBytes = std::max(report->ringBytes, plan.mostRingBytes());
       report->spareRing = plan.spareRing();
+      report->oneBufferBytes = plan.oneBufferBytes();
     }
     return writePipelines(function, plan);
   }
@@ -283,6 +286,7 @@ struct PipelineLoopsPass : ModulePass<PipelineLoopsPass> {
   Option<bool> extraBuffers{*this, "extra-buffers", llvm::cl::desc(kExtraHelp),
                             llvm::cl::init(true)};
   Option<int64_t> ringBytes{*this, "ring-bytes", llvm::cl::desc(kRingHelp), llvm::cl::init(-1)};
+  Option<bool> oneBuffer{*this, "one-buffer", llvm::cl::desc(kOneHelp), llvm::cl::init(false)};
   Option<bool> printPlan{*this, "print-plan", llvm::cl::desc(kPlanHelp), llvm::cl::init(false)};
   PipelineReport *report = nullptr; ///< of the caller, or null
 };
@@ -430,6 +434,7 @@ void connectPipelineReport(OpPassManager &manager, const GpuOptions &options,
       auto &loops = static_cast<PipelineLoopsPass &>(pass);
       loops.extraBuffers = options.extraBuffers;
       loops.ringBytes = options.ringBytes.value_or(-1);
+      loops.oneBuffer = options.oneBuffer;
       loops.report = &report;
     } else if (pass.getTypeID() == TypeID::get<CopyByTmaPass>()) {
       auto &copies = static_cast<CopyByTmaPass &>(pass);

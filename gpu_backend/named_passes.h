@@ -24,8 +24,10 @@ struct PipelineReport {
   std::vector<Finding> notes;
   std::vector<FewerBuffers> fewerBuffers;
   bool hasExtraBuffers = false; ///< some ring has a buffer more than stages
+  bool loadsEarly = false;      ///< a loop without a ring loads for its next iteration
   int64_t ringBytes = 0;        ///< of shared memory, of the loop whose rings take most
   gpu::SpareRing spareRing;     ///< of that loop
+  int64_t oneBufferBytes = 0;   ///< that it would take less with GpuOptions::oneBuffer
 };
 
 /// Registers the passes and the pipeline, together with the upstream passes it uses. Once is
@@ -35,8 +37,8 @@ void registerGpuPasses();
 /// Adds the passes that every kernel goes through to `manager`, which is for modules.
 void buildGpuPipeline(mlir::OpPassManager &manager, const GpuTarget &target,
                       const GpuOptions &options);
-/// Has the manager's pass that pipelines loops take `options.extraBuffers` and `ringBytes`, and
-/// fill `report`, which lives as long as the passes run.
+/// Has the manager's pass that pipelines loops take `options.extraBuffers`, `ringBytes` and
+/// `oneBuffer`, and fill `report`, which lives as long as the passes run.
 void connectPipelineReport(mlir::OpPassManager &manager, const GpuOptions &options,
                            PipelineReport &report);
 

@@ -88,13 +88,13 @@ Loop mainLoop(const Code &code) {
   return main;
 }
 
-/// Whether the kernel ends between a branch ahead and its target, behind which its main loop is:
-/// what returns early does not stand for the others.
-bool skipsEarlyEnd(const Code &code, int64_t at, const Loop &main) {
+/// Whether code between a branch ahead and its target, behind which the main loop is, ends the
+/// kernel or goes past the loop: what returns early does not stand for the others.
+bool leadsToMain(const Code &code, int64_t at, const Loop &main) {
   const int64_t target = code[at].target;
   return target > at && target <= main.first &&
-         std::any_of(code.begin() + at, code.begin() + target, [](const Instruction &between) {
-           return between.op == kExit && between.isAlways;
+         std::any_of(code.begin() + at, code.begin() + target, [&](const Instruction &between) {
+           return between.isAlways && (between.op == kExit || between.target > main.last);
          });
 }
 
@@ -138,7 +138,7 @@ WarpTime walk(const Code &code, int64_t answer) {
       }
       if (now.target == at) // the padding behind the kernel
         break;
-    } else if (now.target >= 0 && (now.isAlways || skipsEarlyEnd(code, at, main))) {
+    } else if (now.target >= 0 && (now.isAlways || leadsToMain(code, at, main))) {
       at = now.target;
       continue;
     }

@@ -101,7 +101,8 @@ void LoopRing::allocate() {
     copy.ring = tlg::AllocSharedOp::create(
         rewriter_, copy.load.getLoc(),
         tlg::SharedType::get(rewriter_.getContext(), copy.buffer.getShape(),
-                             copy.buffer.getElementType(), copy.buffer.getOffsets(), ring_.buffers),
+                             copy.buffer.getElementType(), copy.buffer.getOffsets(),
+                             copy.plan->hasOneBuffer ? 1 : ring_.buffers),
         IntegerAttr());
   if (whole()->getParentOfType<scf::ForOp>() || whole()->getParentOfType<scf::WhileOp>())
     meet(); // the round before may still be read
@@ -175,7 +176,8 @@ llvm::SmallVector<Value> LoopRing::fill(const Round &round) {
     exists.iteration = iteration.exists;
     IRMapping mapping(round.outside);
     addresses_.mapFirst(mapping, addresses, number);
-    ahead = makeCopies(iteration.counter, ahead, mapping, slot ? slot : i32(number), exists);
+    ahead = makeCopies(iteration.counter, ahead, mapping, slot ? slot : i32(number), exists,
+                       /*isBeforeLoop=*/true);
     if (slot)
       slot = nextSlot(slot);
   }
@@ -280,13 +282,40 @@ void LoopRing::rewriteBody() {
   const llvm::SmallVector<Value> addresses = addresses_.advance(rewriter_, loop_, after);
   IRMapping mapping;
   addresses_.map(mapping);
-  llvm::SmallVector<Value> yields = makeCopies(later, ahead_, mapping, free, exists);
+  llvm::SmallVector<Value> yields =
+      makeCopies(later, ahead_, mapping, free, exists, /*isBeforeLoop=*/false);
+  refillOneBuffers(mapping, exists);
   llvm::append_range(yields, addresses);
   llvm::append_range(yields, early);
   if (hasParity())
     yields.push_back(nextParity(slot_, parity_));
   yields.push_back(nextSlot(slot_));
   loop_.getBody()->getTerminator()->setOperands(firstNew_, yields.size(), yields);
+}
+
+/// Begins the copies into what has one buffer, once all threads have read it, and behind the last
+/// dots: before these a thread would hold all that it has read in registers, to be at the barrier.
+void LoopRing::refillOneBuffers(IRMapping &mapping, const Existence &exists) {
+  if (oneBuffers_.empty())
+    return;
+  const OpBuilder::InsertionGuard guard(rewriter_);
+  Block *body = loop_.getBody();
+  Operation *last = nullptr;
+  const auto isBehind = [&](Operation *op) { return !last || last->isBeforeInBlock(op); };
+  for (Value buffer : oneBuffers_)
+    for (Operation *user : buffer.getUsers())
+      if (Operation *reader = body->findAncestorOpInBlock(*user); isBehind(reader))
+        last = reader;
+  for (auto dot : body->getOps<tlg::WgmmaOp>())
+    if (isBehind(dot))
+      last = dot;
+  if (!isBehind(&*rewriter_.getInsertionPoint()))
+    rewriter_.setInsertionPointAfter(last);
+  meet();
+  for (Copy &copy : copies_)
+    if (copy.plan->hasOneBuffer)
+      makeCopy(copy, mapping, /*slot=*/{}, /*mbarrier=*/{}, exists.iteration);
+  endCopies(/*slot=*/{}, exists);
 }
 
 /// What nothing is computed from any more: the loads, and what they needed.
@@ -325,9 +354,10 @@ void LoopRing::eraseUnused() {
 void LoopRing::replaceLoads() {
   for (Copy &copy : copies_) {
     const OpBuilder::InsertionGuard guard(rewriter_);
-    Value buffer =
-        tlg::StageOp::create(rewriter_, copy.load.getLoc(), copy.buffer, copy.ring, slot_);
+    Value buffer = stageOf(copy, slot_);
     replaceLoad(rewriter_, copy.load, buffer);
+    if (copy.plan->hasOneBuffer)
+      oneBuffers_.push_back(buffer);
     isReadByThreads_ |= llvm::any_of(buffer.getUsers(),
                                      [](Operation *user) { return isa<tlg::LocalLoadOp>(user); });
   }
@@ -345,15 +375,18 @@ void LoopRing::readAfterLoop(Copy &copy) {
 
 // -- copies ---------------------------------------------------------------------------------------
 
-/// Begins all copies of the iteration of `counter`, and gives the next one's `ahead`.
+/// Begins the copies of the iteration of `counter`, and gives the next one's `ahead`. In the loop
+/// those into what has one buffer begin later.
 llvm::SmallVector<Value> LoopRing::makeCopies(Value counter, ValueRange ahead, IRMapping &mapping,
-                                              Value slot, const Existence &exists) {
+                                              Value slot, const Existence &exists,
+                                              bool isBeforeLoop) {
   for (auto [variable, value] : llvm::zip(slice_.variables, ahead))
     mapping.map(loop_.getRegionIterArg(variable), value);
   slice_.clone(rewriter_, loop_, mapping, {counter, exists.iteration});
   Value mbarrier = beginCopies(slot, exists);
   for (Copy &copy : copies_)
-    makeCopy(copy, mapping, slot, mbarrier, copy.after ? exists.before : exists.iteration);
+    if (isBeforeLoop || !copy.plan->hasOneBuffer)
+      makeCopy(copy, mapping, slot, mbarrier, copy.after ? exists.before : exists.iteration);
   endCopies(slot, exists);
   llvm::SmallVector<Value> next;
   for (const unsigned variable : slice_.variables)
@@ -361,11 +394,17 @@ llvm::SmallVector<Value> LoopRing::makeCopies(Value counter, ValueRange ahead, I
   return next;
 }
 
+/// The buffer of a slot.
+Value LoopRing::stageOf(Copy &copy, Value slot) {
+  return tlg::StageOp::create(rewriter_, copy.load.getLoc(), copy.buffer, copy.ring,
+                              copy.plan->hasOneBuffer ? i32(0) : slot);
+}
+
 void LoopRing::makeCopy(Copy &copy, IRMapping &mapping, Value slot, Value mbarrier,
                         Value predicate) {
   const Location location = copy.load.getLoc();
   const auto now = [&](Value value) { return mapping.lookupOrDefault(value); };
-  Value buffer = tlg::StageOp::create(rewriter_, location, copy.buffer, copy.ring, slot);
+  Value buffer = stageOf(copy, slot);
   if (copy.plan->copy == CopyKind::Tma) {
     TmaAccess access = *tmaAccess(copy.load); // anew: the loop may have been replaced
     if (copy.load->hasAttr(tlg::kSharedByCtasAttribute) && canShareCopies(access, ctas()))

@@ -136,11 +136,13 @@ private:
   mlir::Operation *beginOfIteration();
   void rewriteBody();
   void replaceLoads();
+  void refillOneBuffers(mlir::IRMapping &mapping, const Existence &exists);
   void replaceOther();
   void readAfterLoop(Copy &copy);
   llvm::SmallVector<Value> makeCopies(Value counter, mlir::ValueRange ahead,
-                                      mlir::IRMapping &mapping, Value slot,
-                                      const Existence &exists);
+                                      mlir::IRMapping &mapping, Value slot, const Existence &exists,
+                                      bool isBeforeLoop);
+  Value stageOf(Copy &copy, Value slot);
   void makeCopy(Copy &copy, mlir::IRMapping &mapping, Value slot, Value mbarrier, Value predicate);
   void readEarlyLoads();
   void eraseUnused();
@@ -156,7 +158,8 @@ private:
   const RingPlan &ring_;
   mlir::scf::ForOp loop_;
   mlir::IRRewriter rewriter_;
-  llvm::SmallVector<Copy, 2> copies_; ///< in the order of the IR
+  llvm::SmallVector<Copy, 2> copies_;   ///< in the order of the IR
+  llvm::SmallVector<Value> oneBuffers_; ///< of this iteration, of those that are alone
   llvm::SmallVector<mlir::Operation *> earlyLoads_;
   LoopSlice slice_;
   llvm::SmallVector<Value> ahead_; ///< the slice's variables, iterations later

@@ -37,6 +37,19 @@ int64_t endOfRing(int64_t usedBytes, tlg::SharedType buffer, int64_t buffers) {
          buffers * layout.sizeBytes();
 }
 
+int buffersOf(const LoadPlan &load, const RingPlan &ring) {
+  return load.hasOneBuffer ? 1 : ring.buffers;
+}
+
+/// Whether a load's copies may begin only behind what reads them in the iteration before: threads
+/// do, at once. A dot would hold them up for as long as it takes.
+bool mayHaveOneBuffer(const LoadPlan &load, const RingPlan &ring) {
+  return load.copy == CopyKind::CpAsync && !load.isDelayed && ring.sync == RingSync::CtaBarrier &&
+         ring.buffers == 2 && !feedsDotAsIs(load.load->getResult(0)) &&
+         llvm::all_of(load.load->getUsers(),
+                      [&](Operation *user) { return user->getBlock() == load.load->getBlock(); });
+}
+
 /// Registers of 32 bits that a thread needs for a block.
 int64_t registersOf(Type block) {
   return int64_t{tlg::layoutOf(block).registerCount()} * tlg::elementBytes(block) / 4;
@@ -121,6 +134,8 @@ public:
       leaveLoads();
     if (plan_.copies(CopyKind::CpAsync) || plan_.copies(CopyKind::Tma)) {
       plan_.rings.push_back(planRing(usedBytes));
+      for (LoadPlan &load : plan_.loads)
+        load.hasOneBuffer = options_.oneBuffer && mayHaveOneBuffer(load, plan_.rings.front());
       noteAddresses(plan_.rings.front().ahead);
       for (LoadPlan &load : plan_.loads)
         planRegisters(load);
@@ -648,7 +663,7 @@ Operation *outermostLoop(Operation *loop) {
 int64_t endOfRings(const LoopPlan &loop, int64_t usedBytes) {
   for (const LoadPlan &load : loop.loads)
     if (load.ring >= 0)
-      usedBytes = endOfRing(usedBytes, load.buffer, loop.rings[load.ring].buffers);
+      usedBytes = endOfRing(usedBytes, load.buffer, buffersOf(load, loop.rings[load.ring]));
   for (const RingPlan &ring : loop.rings) {
     const int mbarriers = ring.sync == RingSync::CtaBarrier        ? 0
                           : ring.sync == RingSync::FilledMbarriers ? 1
@@ -664,7 +679,7 @@ int64_t LoopPlan::ringBytes() const {
   int64_t bytes = 0;
   for (const LoadPlan &load : loads)
     if (load.ring >= 0)
-      bytes = endOfRing(bytes, load.buffer, rings[load.ring].buffers);
+      bytes = endOfRing(bytes, load.buffer, buffersOf(load, rings[load.ring]));
   return bytes;
 }
 
@@ -679,6 +694,10 @@ bool PipelinePlan::hasExtraBuffers() const {
   });
 }
 
+bool PipelinePlan::loadsEarly() const {
+  return llvm::any_of(loops, [](const LoopPlan &loop) { return loop.loadsEarly(); });
+}
+
 int64_t PipelinePlan::mostRingBytes() const {
   int64_t most = 0;
   for (const LoopPlan &loop : loops)
@@ -686,12 +705,27 @@ int64_t PipelinePlan::mostRingBytes() const {
   return most;
 }
 
+const LoopPlan *PipelinePlan::loopOfMostBytes() const {
+  const auto most = llvm::max_element(
+      loops, [](const LoopPlan &a, const LoopPlan &b) { return a.ringBytes() < b.ringBytes(); });
+  return most == loops.end() ? nullptr : &*most;
+}
+
+int64_t PipelinePlan::oneBufferBytes() const {
+  const LoopPlan *most = loopOfMostBytes();
+  int64_t bytes = 0;
+  if (most && most->isPipelined())
+    for (const LoadPlan &load : most->loads)
+      if (load.ring >= 0 && !load.hasOneBuffer && mayHaveOneBuffer(load, most->rings[load.ring]))
+        bytes += tlg::sharedLayoutOf(load.buffer).sizeBytes();
+  return bytes;
+}
+
 bool SpareRing::isLong() const { return iterationBytes >= kBytesOfLongIteration; }
 
 SpareRing PipelinePlan::spareRing() const {
-  const auto most = llvm::max_element(
-      loops, [](const LoopPlan &a, const LoopPlan &b) { return a.ringBytes() < b.ringBytes(); });
-  if (most == loops.end() || !most->isPipelined())
+  const LoopPlan *most = loopOfMostBytes();
+  if (!most || !most->isPipelined())
     return {};
   const RingPlan &ring = most->rings.front();
   const bool hasWgmma = !cast<scf::ForOp>(most->loop).getBody()->getOps<tlg::WgmmaOp>().empty();

@@ -25,6 +25,7 @@ struct PipelineOptions {
   bool extraBuffers = true; ///< rings may have a buffer more than stages
   /// A loop's rings take no more: they have fewer buffers, or the loop stays as it is.
   std::optional<int64_t> ringBytes;
+  bool oneBuffer = false; ///< loads that may have one buffer (LoadPlan::hasOneBuffer) do
 };
 
 /// How the data of a load comes to its iteration.
@@ -50,6 +51,9 @@ struct LoadPlan {
   // Where it is begun early:
   int ring = -1;          ///< its number among the loop's
   tlg::SharedType buffer; ///< of one iteration
+  /// It has one buffer in a ring of two: threads read all of it into registers, and begin the next
+  /// iteration's copy behind a CTA barrier there.
+  bool hasOneBuffer = false;
 
   bool isCopied() const { return copy == CopyKind::CpAsync || copy == CopyKind::Tma; }
 };
@@ -136,10 +140,16 @@ struct PipelinePlan {
   std::vector<LoopPlan> loops; ///< inner ones before those around them
 
   bool hasExtraBuffers() const;
+  bool loadsEarly() const;       ///< in some loop, without a ring
   int64_t mostRingBytes() const; ///< of the loop whose rings take most
+  /// How many bytes that loop would take less with PipelineOptions::oneBuffer.
+  int64_t oneBufferBytes() const;
   /// That loop's ring, if it can do with fewer buffers: no wgmma reads it, and it has more than
   /// two.
   SpareRing spareRing() const;
+
+private:
+  const LoopPlan *loopOfMostBytes() const; ///< or null
 };
 
 /// Plans all loops of a kernel whose tiles have layouts.

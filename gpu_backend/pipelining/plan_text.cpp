@@ -89,8 +89,10 @@ std::string loadText(const LoopPlan &loop, const LoadPlan &load) {
     return text + "into registers, an iteration early" +
            (load.addressAhead != 0 ? ", and " + aheadText(load.addressAhead) : "") + "\n";
   text += load.copy == CopyKind::Tma ? "TMA" : "cp.async";
-  text += llvm::formatv(", {0} bytes a buffer{1}\n", tlg::sharedLayoutOf(load.buffer).sizeBytes(),
-                        load.isDelayed ? ", used an iteration later" : "");
+  text +=
+      llvm::formatv(", {0} bytes a buffer{1}{2}\n", tlg::sharedLayoutOf(load.buffer).sizeBytes(),
+                    load.isDelayed ? ", used an iteration later" : "",
+                    load.hasOneBuffer ? ", which is filled again once it is read" : "");
   return text;
 }
 

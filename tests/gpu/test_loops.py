@@ -365,3 +365,53 @@ def run_growing(count, form, descriptors, device, stages, warps=4, size=64):
 @pytest.mark.parametrize("stages", [1, 2, 3])
 def test_what_an_iteration_stores_and_the_next_one_loads(stages, form, descriptors, device):
     run_growing(5, form, descriptors, device, stages)
+
+
+@triton.jit
+def biased_attention_kernel(
+    q_ptr, k_ptr, v_ptr, bias_ptr, out_ptr, heads, keys, columns,
+    M: tl.constexpr, N: tl.constexpr, D: tl.constexpr,
+):  # fmt: skip
+    m, n, d = tl.arange(0, M), tl.arange(0, N), tl.arange(0, D)
+    for head in range(heads):
+        q = tl.load(q_ptr + head * M * D + m[:, None] * D + d[None, :])
+        top = tl.full((M,), -float("inf"), tl.float32)
+        weights, total = tl.zeros((M,), tl.float32), tl.zeros((M, D), tl.float32)
+        for start in range(0, keys, N):
+            at = start + n
+            inside = at < keys
+            rows = head * keys * D + at[:, None] * D + d[None, :]
+            k = tl.load(k_ptr + rows, inside[:, None], 0.0)
+            v = tl.load(v_ptr + rows, inside[:, None], 0.0)
+            bias = tl.load(bias_ptr + head * M * columns + m[:, None] * columns + at[None, :])
+            s = tl.dot(q, k.T) + bias.to(tl.float32)
+            s = tl.where(inside[None, :], s, -float("inf"))
+            new_top = tl.maximum(top, tl.max(s, 1))
+            p, scale = tl.exp(s - new_top[:, None]), tl.exp(top - new_top)
+            weights = weights * scale + tl.sum(p, 1)
+            total = tl.dot(p.to(tl.float16), v, total * scale[:, None])
+            top = new_top
+        total = tl.where(keys > 0, total / weights[:, None], 0.0)
+        tl.store(out_ptr + head * M * D + m[:, None] * D + d[None, :], total)
+
+
+def run_biased_attention(heads, keys, device):
+    """Rings for K, V and the biases leave room for one program of four warps, one buffer of the
+    biases for two."""
+    m, n, d = 128, 128, 64 if heads == 1 else 32
+    columns = max(n, -(-keys // n) * n)
+    q, k, v = (rand((heads, rows, d), torch.float16, device) for rows in (m, keys, keys))
+    bias = rand((heads, m, columns), torch.float16, device)
+    out = torch.full((heads, m, d), 77.0, device=device)
+    kernel = biased_attention_kernel[(1,)](
+        q, k, v, bias, out, heads, keys, columns, m, n, d, num_warps=4, num_stages=2
+    )
+    scores = q.double() @ k.double().mT + bias[:, :, :keys].double()
+    check(out, scores.softmax(-1) @ v.double(), 2e-3)
+    return kernel
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+@pytest.mark.parametrize("keys", [0, 64, 128, 200, 640])
+def test_one_buffer_of_what_threads_read(keys, heads, device):
+    run_biased_attention(heads, keys, device)

@@ -5,6 +5,7 @@ done an iteration early, but not what the loop stores to.
 import blockscope as triton
 import blockscope.language as tl
 import pytest
+from blockscope.language.extra import libdevice
 from test_dot import check, rand
 
 torch = pytest.importorskip("torch")
@@ -149,3 +150,51 @@ def test_long_iterations(steps, device):
         q.double(), k.double(), (g.double()[:, None] - decay.double()[None]).exp(),
     )  # fmt: skip
     check(y, want if steps else y.double(), 1e-4)
+
+
+@triton.jit
+def gradients_kernel(
+    x_ptr, up_ptr, scale_ptr, weight_ptr, dx_ptr, sums_ptr, total_ptr, rows, columns,
+    BLOCK: tl.constexpr,
+):  # fmt: skip
+    """Of sum(up * weight * tanh(scale * x)): for x, the weights and the scale."""
+    at = tl.arange(0, BLOCK)
+    inside = at < columns
+    scale = tl.load(scale_ptr)
+    weight = tl.load(weight_ptr + at, inside, 0.0).to(tl.float32)
+    sums, total = tl.zeros((BLOCK,), tl.float32), 0.0
+    for row in range(rows):
+        x = tl.load(x_ptr + row * columns + at, inside, 0.0).to(tl.float32)
+        up = tl.load(up_ptr + row * columns + at, inside, 0.0).to(tl.float32)
+        y = libdevice.tanh(scale * x)
+        sums += up * y
+        dx = (1 - y * y) * up * weight
+        total += tl.sum(x * dx)
+        tl.store(dx_ptr + row * columns + at, scale * dx, inside)
+    tl.store(sums_ptr + at, sums, inside)
+    tl.store(total_ptr, total)
+
+
+def run_gradients(rows, device):
+    columns = 1008
+    x, up = (rand((max(rows, 1), columns), torch.bfloat16, device) for _ in range(2))
+    weight = rand((columns,), torch.bfloat16, device)
+    scale = torch.tensor([0.75], device=device)
+    dx = torch.zeros((max(rows, 1), columns), dtype=torch.bfloat16, device=device)
+    sums, total = torch.zeros(columns, device=device), torch.zeros(1, device=device)
+    kernel = gradients_kernel[(1,)](x, up, scale, weight, dx, sums, total, rows, columns, 1024)
+    a, b = x.double()[:rows], up.double()[:rows]
+    y = (0.75 * a).tanh()
+    want = (1 - y * y) * b * weight.double()
+    if rows:
+        check(dx[:rows], 0.75 * want, 1e-2)
+    check(sums, (b * y).sum(0), 1e-4)
+    check(total, (a * want).sum()[None], 1e-3)
+    return kernel
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 9])
+def test_early_loads_stay_early(rows, device):
+    """ptxas puts them off to where they are used, unless they are pinned (pinned_loads.cpp)."""
+    kernel = run_gradients(rows, device)
+    assert rows < 2 or kernel.asm["plan"].count(EARLY) == 2

@@ -44,3 +44,10 @@ def test_in_place(steps: int, arch: str, machines: Any) -> None:
 @pytest.mark.parametrize("steps", [0, 1, 2, 9])
 def test_long_iterations(steps: int, arch: str, machines: Any) -> None:
     recurrences.test_long_iterations(steps, "cpu")
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("rows", [0, 1, 2, 9])
+def test_early_loads_stay_early(rows: int, arch: str, machines: Any) -> None:
+    kernel = recurrences.run_gradients(rows, "cpu")
+    assert rows < 2 or "bra \t$L__pinned0;" in kernel.asm["ptx"]

@@ -1,5 +1,6 @@
-"""Loops that store, without a GPU: loads of other arguments begin early, which a launch has to
-check; run by ptx_matrix_machine.py, which finds races and missing waits.
+"""Loops that store, and one with a single buffer in its ring, without a GPU: loads of other
+arguments begin early, which a launch has to check; run by ptx_matrix_machine.py, which finds races
+and missing waits.
 """
 
 from __future__ import annotations
@@ -258,3 +259,13 @@ def test_states_are_stored_before_the_copies_come(
     if arch == "sm_90a" and stages > 1:
         loop = kernel.asm["tlg"].partition("scf.for")[2]
         assert loop.index("tl.store") < loop.index("tlg.async_wait")
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize(("heads", "keys"), [(1, 0), (1, 128), (2, 200), (1, 384)])
+def test_one_buffer_of_what_threads_read(heads: int, keys: int, arch: str, kernels: Any) -> None:
+    """Two programs have room for it, whose warps hide one another's waits."""
+    loops.run_biased_attention(heads, keys, "cpu")
+    (kernel,) = kernels
+    assert kernel.asm["plan"].count(", which is filled again once it is read") == 1
+    assert kernel.metadata.shared <= 228 * 512 - 1024

@@ -120,6 +120,19 @@ TEST_P(WarpTimes, AnEarlyEndIsPassedOver) {
   EXPECT_EQ(time.loads, 1);
 }
 
+TEST_P(WarpTimes, AWayPastTheLoopIsPassedOver) {
+  const WarpTime time = Code(GetParam())
+                            .branch(2, 0) // over what does not need the loop
+                            .add(kAdd, 4)
+                            .branch(3, kAlways) // past the loop
+                            .add(kLoad, 1, 2)
+                            .add(kAdd, 4, kNone, 0b100)
+                            .branch(-3, 1)
+                            .add(kExit)
+                            .time();
+  EXPECT_EQ(time.instructions, 1 + 3 * WarpTime::kTrips + 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(Generations, WarpTimes, testing::Bool());
 
 TEST(WarpTime, OtherBytesAreNoCode) {
