@@ -41,6 +41,11 @@ public:
     return *this;
   }
 
+  /// A loop that loads and uses what it loads, and the end of the kernel.
+  Code &loadInLoop() {
+    return add(kLoad, 1, 2).add(kAdd, 4, kNone, 0b100).branch(-3, 1).add(kExit);
+  }
+
   WarpTime time() const {
     const auto time = warpTime(text_, branchesByWords_);
     EXPECT_TRUE(time.has_value());
@@ -88,10 +93,7 @@ TEST_P(WarpTimes, LoadsBehindAWaitAreAnother) {
 TEST_P(WarpTimes, LoopsThatLoadRunSeveralTimes) {
   const WarpTime loop = Code(GetParam())
                             .branch(3, 0) // over the loop, where it does not run
-                            .add(kLoad, 1, 2)
-                            .add(kAdd, 4, kNone, 0b100)
-                            .branch(-3, 1)
-                            .add(kExit)
+                            .loadInLoop()
                             .branch(-1, kAlways) // padding
                             .time();
   EXPECT_EQ(loop.instructions, 1 + 3 * WarpTime::kTrips + 1);
@@ -107,29 +109,14 @@ TEST_P(WarpTimes, OtherLoopsRunOnce) {
 }
 
 TEST_P(WarpTimes, AnEarlyEndIsPassedOver) {
-  const WarpTime time = Code(GetParam())
-                            .branch(2, 0) // over what returns early
-                            .add(kAdd, 4)
-                            .add(kExit)
-                            .add(kLoad, 1, 2)
-                            .add(kAdd, 4, kNone, 0b100)
-                            .branch(-3, 1)
-                            .add(kExit)
-                            .time();
+  const WarpTime time = Code(GetParam()).branch(2, 0).add(kAdd, 4).add(kExit).loadInLoop().time();
   EXPECT_EQ(time.instructions, 1 + 3 * WarpTime::kTrips + 1);
   EXPECT_EQ(time.loads, 1);
 }
 
 TEST_P(WarpTimes, AWayPastTheLoopIsPassedOver) {
-  const WarpTime time = Code(GetParam())
-                            .branch(2, 0) // over what does not need the loop
-                            .add(kAdd, 4)
-                            .branch(3, kAlways) // past the loop
-                            .add(kLoad, 1, 2)
-                            .add(kAdd, 4, kNone, 0b100)
-                            .branch(-3, 1)
-                            .add(kExit)
-                            .time();
+  const WarpTime time =
+      Code(GetParam()).branch(2, 0).add(kAdd, 4).branch(3, kAlways).loadInLoop().time();
   EXPECT_EQ(time.instructions, 1 + 3 * WarpTime::kTrips + 1);
 }
 
