@@ -1,6 +1,7 @@
 // Vectors as LLVM loads and stores, matrices as ldmatrix.
 #include "gpu_backend/lowering/shared_access.h"
 #include "gpu_backend/lowering/words.h"
+#include "gpu_backend/passes/place_shared.h"
 
 #include "core/ir/convert.h"
 
@@ -12,13 +13,26 @@ namespace blockscope::gpu {
 namespace {
 
 bool isNotOf2Bytes(mlir::Value value) {
-  const auto block = mlir::dyn_cast<mlir::ShapedType>(value.getType());
-  return block && block.getElementType().isIntOrFloat() && block.getElementTypeBitWidth() != 16;
+  mlir::Type element;
+  if (const auto buffer = mlir::dyn_cast<tlg::SharedType>(value.getType()))
+    element = buffer.getElementType();
+  else if (const auto block = mlir::dyn_cast<mlir::ShapedType>(value.getType()))
+    element = block.getElementType();
+  return element && element.isIntOrFloat() && element.getIntOrFloatBitWidth() != 16;
 }
 
+/// Also by way of a copy in shared memory.
 bool reachesDot(mlir::Operation *op, int steps) {
+  const auto isDot = [](mlir::Operation *user) {
+    return mlir::isa<tlg::MmaOp, tlg::WgmmaOp>(user);
+  };
+  if (auto store = mlir::dyn_cast<tlg::LocalStoreOp>(op)) {
+    bool isRead = false;
+    eachUse(store.getDestination(), [&](mlir::Operation *user) { isRead |= isDot(user); });
+    return isRead;
+  }
   return llvm::any_of(op->getUsers(), [&](mlir::Operation *user) {
-    return mlir::isa<tlg::MmaOp, tlg::WgmmaOp>(user) || (steps > 0 && reachesDot(user, steps - 1));
+    return isDot(user) || (steps > 0 && reachesDot(user, steps - 1));
   });
 }
 

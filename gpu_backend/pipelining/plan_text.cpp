@@ -161,7 +161,8 @@ std::string reasonText(const LoopPlan &loop, const LoadPlan &load) {
   case LoadReason::NoAsyncCopy:
     return "the target has no asynchronous copies";
   case LoadReason::NoMemory:
-    return "shared memory has no place for two buffers of what the loop loads";
+    return "shared memory has no place for two buffers of what the loop loads, beside what else "
+           "the kernel holds there";
   }
   return "";
 }

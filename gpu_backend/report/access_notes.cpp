@@ -227,6 +227,11 @@ private:
       Finding &note = add(access, FindingCode::Gather, Severity::Note);
       note.message = nameOf(access) + ": addresses come from data, so a warp may touch " + sectors;
       note.cost = cost;
+      note.hint = isa<tl::LoadOp, tl::StoreOp, tlg::AsyncCopyOp>(access.op)
+                      ? "sort the indices, or gather whole rows: a last dimension of the block "
+                        "along which addresses are neighbours"
+                      : "fewer atomics: add up in the program first (tl.histogram, tl.sum), then "
+                        "once for each element";
       note.measure = {all.sectors, all.expected()};
       return;
     }
@@ -341,11 +346,17 @@ private:
       if (isa<tl::PtrType>(argument.getType()))
         return "pass a tensor whose data_ptr() is a multiple of 16, a view that begins elsewhere "
                "is not";
-    const std::string name = fromMlirLocation(reasons.front().getLoc()).variable;
-    return llvm::formatv(
-        "pad it to a multiple of 16, which launches recognise; or, if it always is "
-        "a multiple of {0}, say so: {1} = tl.multiple_of({1}, {0})",
-        elements, name.empty() ? "..." : name);
+    std::string said;
+    for (const BlockArgument argument : reasons) {
+      const std::string name = fromMlirLocation(argument.getLoc()).variable;
+      said += llvm::formatv("{0}{1} = tl.multiple_of({1}, {2})", said.empty() ? "" : "; ",
+                            name.empty() ? "..." : name, elements);
+    }
+    const bool isOne = reasons.size() == 1;
+    return llvm::formatv("pad {0} to multiples of 16, which launches recognise; or, if {1} always "
+                         "{2} of {3}, say so: {4}",
+                         isOne ? "it" : "them", isOne ? "it" : "they",
+                         isOne ? "is a multiple" : "are multiples", elements, said);
   }
 
   AddressProbe probe_;

@@ -24,13 +24,15 @@ Advice adviceFor(LoadReason why) {
   case LoadReason::MemoryOrder:
     return {"move it out of the loop"};
   case LoadReason::Narrow:
-    return {"offsets and masks that are known to be multiples of more elements"};
+    return {"say of what strides and bounds are multiples (tl.multiple_of), as the note "
+            "narrow-access of this load has it, or pad them"};
   case LoadReason::Other:
     return {"other=0.0 or padding_option=\"zero\", and tl.where after the load"};
   case LoadReason::Address:
     return {"load indices for the next iteration one iteration before"};
   case LoadReason::NoMemory:
-    return {"smaller tiles, or more warps and programs with less each"};
+    return {"smaller tiles, or more warps and programs with less each; operands of 1 or 4 bytes "
+            "that lie along K in memory need no turned copy"};
   case LoadReason::LoopInside:
     return {"", Severity::Note};
   case LoadReason::None:

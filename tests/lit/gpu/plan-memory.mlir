@@ -10,7 +10,7 @@
 // TWO-NEXT: ring: 2 buffers (shared memory has no place for more, or not beside another CTA)
 // TWO-NEXT: copies: begun 1 iteration ahead by all threads
 // NONE: not pipelined: no load of it can begin early
-// NONE-NEXT: in its iteration: shared memory has no place for two buffers of what the loop loads
+// NONE-NEXT: in its iteration: shared memory has no place for two buffers of what the loop loads, beside what else the kernel holds there
 func.func @sums(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
