@@ -304,7 +304,11 @@ std::string findingAsText(const Finding &finding, bool color) {
                            (values.empty() ? "" : " with " + pairs(values)));
   }
   if (finding.count > 1 && finding.programCount == 0)
-    out.line("count", llvm::Twine(finding.count) + (finding.element ? " elements" : " times"));
+    out.line("count",
+             llvm::Twine(finding.count) + (finding.code == FindingCode::UndefinedValue
+                                               ? " reads by the host, those of copies included"
+                                           : finding.element ? " elements"
+                                                             : " times"));
   else if (finding.count > 1)
     out.line("count", llvm::Twine(finding.count) + " times, in " +
                           llvm::Twine(finding.programCount) +
