@@ -13,6 +13,9 @@ using namespace mlir;
 
 namespace blockscope::gpu {
 
+namespace {
+
+/// Whether a dot may read the buffer of what is loaded: elements lie there as it wants them.
 bool feedsDotAsIs(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) {
     if (isa<tlg::FmaOp, tlg::MmaOp, tlg::WgmmaOp>(user))
@@ -21,8 +24,6 @@ bool feedsDotAsIs(Value value) {
            feedsDotAsIs(user->getResult(0));
   });
 }
-
-namespace {
 
 /// The shape in which a dot reads what is loaded, which may be reshaped on its way.
 llvm::ArrayRef<int64_t> shapeForDot(Value value) {

@@ -17,9 +17,6 @@ struct AsyncCopy {
   int pieceBytes = 0;                    ///< what one instruction loads: of copies, or if Narrow
 };
 
-/// Whether a dot takes what is loaded as it is, perhaps transposed, reshaped or in another layout.
-bool feedsDotAsIs(mlir::Value value);
-
 /// Returns the copy for a load. Where its mask is false the buffer has zeros; a load that gives
 /// something else there counts only `withOther`: then its user puts that in.
 AsyncCopy asyncCopyOf(tl::LoadOp load, bool withOther = false);

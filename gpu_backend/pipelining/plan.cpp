@@ -41,11 +41,21 @@ int buffersOf(const LoadPlan &load, const RingPlan &ring) {
   return load.hasOneBuffer ? 1 : ring.buffers;
 }
 
+/// Whether a dot multiplies `value` as it is, perhaps transposed, reshaped or in another layout.
+bool isMultipliedAsIs(Value value) {
+  return llvm::any_of(value.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    return isDot(user) ? use.getOperandNumber() != kAccumulator
+                       : isa<tlg::ConvertLayoutOp, tl::TransOp, tl::ReshapeOp>(user) &&
+                             isMultipliedAsIs(user->getResult(0));
+  });
+}
+
 /// Whether a load's copies may begin only behind what reads them in the iteration before: threads
 /// do, at once. A dot would hold them up for as long as it takes.
 bool mayHaveOneBuffer(const LoadPlan &load, const RingPlan &ring) {
   return load.copy == CopyKind::CpAsync && !load.isDelayed && ring.sync == RingSync::CtaBarrier &&
-         ring.buffers == 2 && !feedsDotAsIs(load.load->getResult(0)) &&
+         ring.buffers == 2 && !isMultipliedAsIs(load.load->getResult(0)) &&
          llvm::all_of(load.load->getUsers(),
                       [&](Operation *user) { return user->getBlock() == load.load->getBlock(); });
 }

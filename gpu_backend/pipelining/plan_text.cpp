@@ -128,7 +128,8 @@ std::string reasonText(const LoopPlan &loop, const LoadPlan &load) {
   case LoadReason::None:
     return "";
   case LoadReason::NoDot:
-    return "no dot of its iteration uses it, and the loop asks for no stages";
+    return "no dot of its iteration uses it, and the loop itself asks for no stages "
+           "(tl.range with num_stages)";
   case LoadReason::OneStage:
     return llvm::formatv("num_stages is {0}", loop.stages);
   case LoadReason::Unsigned:

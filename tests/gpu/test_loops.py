@@ -395,13 +395,13 @@ def biased_attention_kernel(
         tl.store(out_ptr + head * M * D + m[:, None] * D + d[None, :], total)
 
 
-def run_biased_attention(heads, keys, device):
+def run_biased_attention(heads, keys, device, dtype=torch.float16):
     """Rings for K, V and the biases leave room for one program of four warps, one buffer of the
-    biases for two."""
-    m, n, d = 128, 128, 64 if heads == 1 else 32
+    biases for two. In fp32 these are what the scores begin with."""
+    m, n, d = 128, 128, 64 if heads == 1 and dtype == torch.float16 else 32
     columns = max(n, -(-keys // n) * n)
     q, k, v = (rand((heads, rows, d), torch.float16, device) for rows in (m, keys, keys))
-    bias = rand((heads, m, columns), torch.float16, device)
+    bias = rand((heads, m, columns), dtype, device)
     out = torch.full((heads, m, d), 77.0, device=device)
     kernel = biased_attention_kernel[(1,)](
         q, k, v, bias, out, heads, keys, columns, m, n, d, num_warps=4, num_stages=2
@@ -411,7 +411,8 @@ def run_biased_attention(heads, keys, device):
     return kernel
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
 @pytest.mark.parametrize("heads", [1, 3])
 @pytest.mark.parametrize("keys", [0, 64, 128, 200, 640])
-def test_one_buffer_of_what_threads_read(keys, heads, device):
-    run_biased_attention(heads, keys, device)
+def test_one_buffer_of_what_threads_read(keys, heads, dtype, device):
+    run_biased_attention(heads, keys, device, dtype)

@@ -262,10 +262,16 @@ def test_states_are_stored_before_the_copies_come(
 
 
 @pytest.mark.parametrize("arch", ["sm_90a"])
-@pytest.mark.parametrize(("heads", "keys"), [(1, 0), (1, 128), (2, 200), (1, 384)])
-def test_one_buffer_of_what_threads_read(heads: int, keys: int, arch: str, kernels: Any) -> None:
+@pytest.mark.parametrize(
+    ("heads", "keys", "dtype"),
+    [(1, 0, HALF), (1, 128, HALF), (2, 200, HALF), (1, 384, HALF),
+     (1, 0, torch.float32), (1, 200, torch.float32)],
+)  # fmt: skip
+def test_one_buffer_of_what_threads_read(
+    heads: int, keys: int, dtype: Any, arch: str, kernels: Any
+) -> None:
     """Two programs have room for it, whose warps hide one another's waits."""
-    loops.run_biased_attention(heads, keys, "cpu")
+    loops.run_biased_attention(heads, keys, "cpu", dtype)
     (kernel,) = kernels
     assert kernel.asm["plan"].count(", which is filled again once it is read") == 1
     assert kernel.metadata.shared <= 228 * 512 - 1024

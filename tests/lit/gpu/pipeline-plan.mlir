@@ -58,7 +58,7 @@ func.func @two(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {
 
 // CHECK-NEXT: plan of 'no_dot'
 // CHECK-NEXT: loop at pipeline-plan.mlir:{{.*}}: not pipelined: no load of it can begin early
-// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: no dot of its iteration uses it, and the loop asks for no stages
+// CHECK-NEXT:   load at pipeline-plan.mlir:{{.*}}: in its iteration: no dot of its iteration uses it, and the loop itself asks for no stages (tl.range with num_stages)
 func.func @no_dot(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %n: i32) {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
