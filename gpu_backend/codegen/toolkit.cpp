@@ -362,9 +362,9 @@ struct Limits {
 /// within the limits, or where it takes longer with loads that come from a cache.
 ///
 /// A scheduler begins one instruction in a cycle, and all of its warps wait at the same time; but
-/// not every wait of one falls into instructions of others, so neither alone is the time. Tried
-/// with 45 kernels at five numbers of registers each (H200): what this rule takes has 0.935 of the
-/// time that ptxas's own choice takes, the best of each 0.917.
+/// not every wait of one falls into instructions of others, so neither alone is the time. Fitted to
+/// 45 kernels at five numbers of registers each (H200): by those times, what the rule takes has
+/// 0.935 of the time that ptxas's own choice takes, the best of each 0.917.
 std::optional<double> shareOfTime(const Pace &pace, const Pace &than, Limits limits) {
   constexpr double kMost = 0.92, kAbout = 1.03, kWeightAlone = 0.35;
   const auto work = [](const Pace &of, double cycles) {
