@@ -115,9 +115,11 @@ WarpTime walk(const Code &code, int64_t answer) {
         time.cycles = ready[barrier];
         forMemory = isMemory[barrier];
       }
-    if (forMemory && at >= main.first && at <= main.last)
+    const bool isInLoop = at >= main.first && at <= main.last;
+    if (forMemory && isInLoop)
       waited += time.cycles - before;
     ++time.instructions;
+    (isInLoop ? time.inLoop.loads : time.loadsElsewhere) += now.isMemory();
     const auto occupy = [&](int barrier, int64_t cycles, bool memory) {
       if (barrier >= kBarriers || ready[barrier] >= time.cycles + cycles)
         return;
@@ -127,6 +129,10 @@ WarpTime walk(const Code &code, int64_t answer) {
     occupy(now.sets, now.isMemory() ? answer : kOther, now.isMemory());
     occupy(now.reads, kOther, false);
     time.cycles += now.cycles;
+    if (isInLoop) {
+      ++time.inLoop.instructions;
+      time.inLoop.cycles += time.cycles - before;
+    }
     if (now.op == kExit && now.isAlways)
       break;
     const bool isBack = now.target >= 0 && now.target <= at;
@@ -149,6 +155,27 @@ WarpTime walk(const Code &code, int64_t answer) {
 }
 
 } // namespace
+
+WarpTime WarpTime::forLoadsOf(const WarpTime &other) const {
+  constexpr double kAbout = 1.25; // loads that ptxas leaves out or begins again
+  const int64_t left = other.inLoop.loads + other.loadsElsewhere - loadsElsewhere;
+  if (inLoop.loads == 0 || left <= 0)
+    return *this;
+  const double times = static_cast<double>(left) / static_cast<double>(inLoop.loads);
+  if (times < kAbout && times * kAbout > 1)
+    return *this;
+  WarpTime scaled = *this;
+  const auto scale = [&](int64_t &all, int64_t part) {
+    all += static_cast<int64_t>((times - 1) * static_cast<double>(part));
+  };
+  scale(scaled.instructions, inLoop.instructions);
+  scale(scaled.cycles, inLoop.cycles);
+  scale(scaled.inRounds, inRounds);
+  scale(scaled.inLoop.instructions, inLoop.instructions);
+  scale(scaled.inLoop.cycles, inLoop.cycles);
+  scale(scaled.inLoop.loads, inLoop.loads);
+  return scaled;
+}
 
 std::optional<WarpTime> warpTime(llvm::StringRef text, bool branchesByWords, int64_t answer) {
   const Code code = decoded(text, branchesByWords);

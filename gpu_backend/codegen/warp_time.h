@@ -20,6 +20,18 @@ struct WarpTime {
   /// begin in further rounds.
   int64_t inRounds = 0;
   int64_t loads = 0; ///< of an iteration of that loop
+
+  /// What of it falls into that loop.
+  struct Share {
+    int64_t instructions = 0, cycles = 0, loads = 0;
+  };
+  Share inLoop;
+  int64_t loadsElsewhere = 0;
+
+  /// The time for as many loads as other code of the same kernel has begun: ptxas makes one
+  /// iteration of several in one of them and not in the other, so that `kTrips` are not the same
+  /// work.
+  WarpTime forLoadsOf(const WarpTime &other) const;
 };
 
 /// The time that a warp takes for a kernel's machine code, where loads take `answer` cycles.

@@ -118,3 +118,24 @@ def test_what_would_fill_the_registers_keeps_its_masks(
     sum_kernel[(1,)](x, y, z, block - 3, BLOCK=block, num_warps=4)
     assert torch.equal(z[:-3], (x + y)[:-3]) and (z[-3:] == 0).all()
     assert kept(kernels[0]) == bits
+
+
+@triton.jit
+def swap_ends_kernel(x_ptr, n, BLOCK: tl.constexpr):
+    place = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = place < n // 2
+    first = tl.load(x_ptr + place, mask=mask)
+    last = tl.load(x_ptr + (n - 1 - place), mask=mask)
+    tl.store(x_ptr + place, last, mask=mask)
+    tl.store(x_ptr + (n - 1 - place), first, mask=mask)
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("n", [1000, 2048])
+def test_carries_of_addresses_leave_masks_their_predicates(n: int, arch: str, kernels: Any) -> None:
+    x = torch.arange(n, dtype=torch.float32)
+    want = x.flip(0)
+    swap_ends_kernel[(-(-n // 2048),)](x, n, BLOCK=1024, num_warps=4)
+    torch.testing.assert_close(x, want, rtol=0, atol=0)
+    ptx = kernels[0].asm["ptx"]
+    assert "mul.wide" in ptx and "mad.wide" not in ptx

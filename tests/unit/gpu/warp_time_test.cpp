@@ -120,6 +120,37 @@ TEST_P(WarpTimes, AWayPastTheLoopIsPassedOver) {
   EXPECT_EQ(time.instructions, 1 + 3 * WarpTime::kTrips + 1);
 }
 
+TEST_P(WarpTimes, SeveralIterationsInOneAreComparedByTheirLoads) {
+  const WarpTime one = Code(GetParam()).loadInLoop().time();
+  const WarpTime four = Code(GetParam())
+                            .add(kLoad, 1, 0)
+                            .add(kLoad, 1, 1)
+                            .add(kLoad, 1, 2)
+                            .add(kLoad, 1, 3)
+                            .add(kAdd, 4, kNone, 0b1111)
+                            .branch(-6, 1)
+                            .add(kExit)
+                            .time();
+  EXPECT_EQ(four.inLoop.loads, 4 * WarpTime::kTrips);
+  const WarpTime same = four.forLoadsOf(one);
+  EXPECT_EQ(same.inLoop.loads, one.inLoop.loads);
+  EXPECT_NEAR(static_cast<double>(same.cycles), static_cast<double>(one.cycles) / 4, 20);
+  EXPECT_EQ(same.instructions, 1 + 6 * WarpTime::kTrips / 4);
+  EXPECT_EQ(one.forLoadsOf(one).cycles, one.cycles);
+  // What stands behind the loop, for the iterations left over, has its share.
+  const WarpTime rest = Code(GetParam())
+                            .add(kLoad, 1, 0)
+                            .add(kLoad, 1, 1)
+                            .add(kAdd, 4, kNone, 0b11)
+                            .branch(-4, 1)
+                            .add(kLoad, 1, 0)
+                            .add(kAdd, 4, kNone, 0b1)
+                            .add(kExit)
+                            .time();
+  EXPECT_EQ(rest.loadsElsewhere, 1);
+  EXPECT_EQ(rest.forLoadsOf(one).inLoop.loads, one.inLoop.loads - 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(Generations, WarpTimes, testing::Bool());
 
 TEST(WarpTime, OtherBytesAreNoCode) {
