@@ -336,6 +336,15 @@ constexpr FunctionPass kJoinStores{"JoinStoresPass", "tlg-join-stores",
                                    "make one of stores whose elements lie side by side",
                                    /*needsLayouts=*/true, joinStores};
 
+constexpr FunctionPass kKeepApart{
+    "KeepBuffersApartPass", "tlg-keep-buffers-apart",
+    "have buffers that one iteration fills one behind the other share no bytes",
+    /*needsLayouts=*/false, [](func::FuncOp function) {
+      const auto module = function->getParentOfType<ModuleOp>();
+      if (const std::optional<GpuTarget> target = targetOf(module, ""))
+        keepBuffersApart(function, *target, numWarpsOf(module, 0));
+    }};
+
 /// Lowering gives out memory by itself too, because it has to know which buffers share bytes: the
 /// pass shows the same places.
 constexpr FunctionPass kPlaceShared{
@@ -382,6 +391,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(std::make_unique<Named<kOrderStores>>());
   manager.addPass(std::make_unique<Named<kMarkReadOnly>>());
   manager.addPass(std::make_unique<Named<kJoinStores>>());
+  manager.addPass(std::make_unique<Named<kKeepApart>>());
   manager.addPass(std::make_unique<Named<kPlaceShared>>());
 }
 
@@ -412,6 +422,7 @@ void registerGpuPasses() {
     PassRegistration<Named<kOrderStores>>();
     PassRegistration<Named<kMarkReadOnly>>();
     PassRegistration<Named<kJoinStores>>();
+    PassRegistration<Named<kKeepApart>>();
     PassRegistration<Named<kPlaceShared>>();
     PassPipelineRegistration<GpuPipelineOptions>(
         "tlg-pipeline", "what every kernel for a GPU goes through before it is lowered",

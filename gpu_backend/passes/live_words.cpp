@@ -3,6 +3,7 @@
 
 #include "core/ir/facts.h"
 #include "core/ir/tl_dialect.h"
+#include "gpu_backend/gpu_target.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/layout/layout_queries.h"
 
@@ -83,6 +84,15 @@ LiveWords::LiveWords(Block &block) {
     });
     before_[&op] = words;
   }
+}
+
+int registersIn(Block &block) {
+  constexpr int kForAddresses = 32;
+  int most = 0;
+  const LiveWords live(block);
+  for (Operation &op : block)
+    most = std::max(most, live.before(&op));
+  return std::min(most + kForAddresses, int{GpuTarget::kThreadRegisters});
 }
 
 } // namespace blockscope::gpu

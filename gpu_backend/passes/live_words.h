@@ -19,4 +19,7 @@ private:
   llvm::DenseMap<mlir::Operation *, int> before_;
 };
 
+/// The registers that a thread is taken to need in a piece of code, with some for addresses.
+int registersIn(mlir::Block &block);
+
 } // namespace blockscope::gpu

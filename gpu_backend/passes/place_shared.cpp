@@ -3,6 +3,7 @@
 
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/layout/shared_layout.h"
+#include "gpu_backend/passes/live_words.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -83,6 +84,34 @@ int64_t sizeOf(tlg::AllocSharedOp alloc) {
 
 } // namespace
 
+void keepBuffersApart(func::FuncOp function, const GpuTarget &target, int numWarps) {
+  constexpr int64_t kScratchBytes = 8192;
+  llvm::SmallVector<tlg::AllocSharedOp> waiting;
+  int registers = 1;
+  const auto isCovered = [](tlg::AllocSharedOp alloc) {
+    return alloc->getNextNode()->hasAttr(kCoveredAttribute);
+  };
+  const auto ctas = [&] { // as a side effect it marks what is covered
+    const int64_t bytes = SharedPlaces(function).sizeBytes() + kScratchBytes;
+    return bytes > target.sharedBytes() ? 0 : target.ctasAtATime(numWarps, registers, bytes);
+  };
+  ctas();
+  function.walk([&](tlg::AllocSharedOp alloc) {
+    if (!isStagedInIteration(alloc) || !isa<LoopLikeOpInterface>(alloc->getParentOp()) ||
+        isCovered(alloc))
+      return;
+    if (waiting.empty() || waiting.back()->getBlock() != alloc->getBlock())
+      registers = std::max(registers, registersIn(*alloc->getBlock()));
+    waiting.push_back(alloc);
+  });
+  const int before = std::max(ctas(), 1);
+  for (tlg::AllocSharedOp alloc : waiting) {
+    alloc->setAttr(kApartAttribute, UnitAttr::get(alloc.getContext()));
+    if (ctas() < before || !isCovered(alloc))
+      alloc->removeAttr(kApartAttribute);
+  }
+}
+
 SharedPlaces::SharedPlaces(func::FuncOp function) {
   constexpr int64_t kBarrierBytes = 8;
   llvm::SmallVector<std::pair<tlg::AllocSharedOp, size_t>> staged;
@@ -104,7 +133,8 @@ SharedPlaces::SharedPlaces(func::FuncOp function) {
       life = lifeIn(alloc, alloc->getBlock());
     llvm::SmallVector<Placed> alive;
     for (const Placed &block : blocks_)
-      if (block.life.first <= life.last && life.first <= block.life.last)
+      if ((block.life.first <= life.last && life.first <= block.life.last) ||
+          (alloc->hasAttr(kApartAttribute) && block.alloc->getBlock() == alloc->getBlock()))
         alive.push_back(block);
     llvm::sort(alive, [](const auto &a, const auto &b) { return a.begin < b.begin; });
     int64_t begin = 0;

@@ -5,6 +5,7 @@
 // bytes of an earlier one begins with a barrier (its lowering sees `isReused`).
 #pragma once
 
+#include "gpu_backend/gpu_target.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -14,6 +15,14 @@ namespace blockscope::gpu {
 
 /// At a tl.barrier: another one before it does for it what it is there for.
 inline constexpr llvm::StringLiteral kCoveredAttribute = "tlg.covered";
+
+/// At a tlg.alloc_shared: it shares no bytes with others of its block.
+inline constexpr llvm::StringLiteral kApartAttribute = "tlg.apart";
+
+/// Keeps apart the buffers that threads fill in one iteration of a loop, one behind the other, as
+/// for the operands of several dots: a buffer with the bytes of one before it waits at a barrier
+/// until all have read that. Not where fewer CTAs would have room.
+void keepBuffersApart(mlir::func::FuncOp function, const GpuTarget &target, int numWarps);
 
 /// Calls `function` with the ops at which a dot's operands are still read: the waits for its sums,
 /// in its block or where they go from there, and what is on the way.

@@ -168,9 +168,45 @@ private:
   bool readsShared_ = false;
 };
 
+/// One conversion of what is split in place of one of each half, where both are converted to the
+/// same layout and needed in no other: read from shared memory in that layout, it is none.
+void convertBeforeSplit(tl::SplitOp split) {
+  Type wanted;
+  for (Operation *user : split->getUsers()) {
+    if (!isa<tlg::ConvertLayoutOp>(user) || user->getBlock() != split->getBlock() ||
+        (wanted && user->getResult(0).getType() != wanted))
+      return;
+    wanted = user->getResult(0).getType();
+  }
+  if (!wanted || split->getResult(0).use_empty() || split->getResult(1).use_empty())
+    return;
+  const auto layout = operandLayout(split, 0, tlg::layoutOf(wanted));
+  if (!layout)
+    return;
+  OpBuilder builder(split);
+  IRMapping made;
+  const Value source = split->getOperand(0);
+  made.map(source, tlg::ConvertLayoutOp::create(builder, split.getLoc(),
+                                                tlg::withLayout(source.getType(), *layout), source)
+                       .getResult());
+  Operation *again = builder.clone(*split, made);
+  for (auto [before, now] : llvm::zip(split->getResults(), again->getResults())) {
+    now.setType(wanted);
+    const llvm::SmallVector<Operation *> conversions(before.getUsers());
+    for (Operation *conversion : conversions) {
+      conversion->getResult(0).replaceAllUsesWith(now);
+      conversion->erase();
+    }
+  }
+  split->erase();
+}
+
 } // namespace
 
 void readInWantedLayouts(func::FuncOp function) {
+  llvm::SmallVector<tl::SplitOp> splits;
+  function.walk([&](tl::SplitOp split) { splits.push_back(split); });
+  llvm::for_each(splits, convertBeforeSplit);
   llvm::SmallVector<tlg::ConvertLayoutOp> conversions;
   function.walk([&](tlg::ConvertLayoutOp op) { conversions.push_back(op); });
   bool changed = false;

@@ -449,14 +449,10 @@ int64_t bytesOf(func::FuncOp function) {
 
 /// The registers that a thread is taken to need in the blocks that have copies.
 int registersOf(const llvm::MapVector<Block *, BlockGroups> &blocks) {
-  constexpr int kForAddresses = 32;
   int most = 0;
-  for (auto &[block, groups] : blocks) {
-    const LiveWords live(*block);
-    for (Operation &op : *block)
-      most = std::max(most, live.before(&op));
-  }
-  return std::min(most + kForAddresses, GpuTarget::kThreadRegisters);
+  for (auto &[block, groups] : blocks)
+    most = std::max(most, registersIn(*block));
+  return most;
 }
 
 } // namespace

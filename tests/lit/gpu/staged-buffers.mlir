@@ -1,8 +1,10 @@
-// Operands that are computed in a loop: one buffer for the two dots that read it, whose bytes the
-// next one takes once they are done. The barrier before the first is written goes, because the ring
-// has one; the second one's stays, as other threads may still read its bytes.
+// Operands that are computed in a loop: one buffer for the two dots that read it, and one for the
+// next dot, in bytes of its own, as there is room. The barrier before each is written goes, because
+// another one comes before it. In the same bytes, the second one's stays, as other threads may still
+// read the first one's.
 // RUN: blk-opt %s --tlg-pipeline='arch=sm_90a num-stages=2' | FileCheck %s
 // RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-pipeline{arch=sm_90a num-stages=2},tlg-emit)' -o /dev/null | FileCheck %s --check-prefix=PTX
+// RUN: blk-opt %s --pass-pipeline='builtin.module(tlg-assign-layouts{arch=sm_90a},cse,tlg-stage-operands,tlg-place-shared)' | FileCheck %s --check-prefix=SAME
 
 // CHECK-COUNT-2: tlg.alloc_shared {{.*}}stages = 2>
 // CHECK: scf.for
@@ -15,10 +17,18 @@
 // CHECK-NOT: tlg.local_store
 // CHECK: tlg.wgmma %{{.*}}, %[[TWICE]],
 // CHECK: tlg.wgmma_wait 0
-// CHECK: %[[SECOND:.*]] = tlg.alloc_shared {offset = [[OFFSET]] : i32}
-// CHECK-NEXT: tl.barrier{{$}}
+// CHECK: %[[SECOND:.*]] = tlg.alloc_shared {offset = 20480 : i32, tlg.apart}
+// CHECK-NEXT: tl.barrier {tlg.covered}
 // CHECK-NEXT: tlg.local_store %{{.*}}, %[[SECOND]]
+// CHECK: tl.barrier{{$}}
+// CHECK: tlg.wgmma %{{.*}}, %[[SECOND]],
 // CHECK: scf.yield
+
+// SAME: %[[FIRST:.*]] = tlg.alloc_shared {offset = [[BYTES:[0-9]+]] : i32}
+// SAME: tlg.local_store %{{.*}}, %[[FIRST]]
+// SAME: %[[SECOND:.*]] = tlg.alloc_shared {offset = [[BYTES]] : i32}
+// SAME-NEXT: tl.barrier{{$}}
+// SAME-NEXT: tlg.local_store %{{.*}}, %[[SECOND]]
 
 // PTX: cp.async.wait_group
 // PTX: bar.sync
