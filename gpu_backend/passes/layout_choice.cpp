@@ -438,9 +438,18 @@ bool LayoutChoice::followsUse(Operation *op) const {
                         .wasInterrupted();
 }
 
+/// Whether a loop has asked for copies of what it loads, iterations early. They go through shared
+/// memory in any case, from where each thread takes what it uses.
+bool isCopiedEarly(Operation *load, const LinearLayout &layout) {
+  constexpr size_t kFewBits = 1; // elements of a thread
+  auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
+  const auto asked = loop ? loop->getAttrOfType<IntegerAttr>(tl::kNumStagesHint) : IntegerAttr();
+  return asked && asked.getInt() > 1 && layout.registers.size() > kFewBits;
+}
+
 /// Whether a load of fewer elements than threads costs little in the layout of its use.
 bool LayoutChoice::isQuickIn(Operation *load, const LinearLayout &layout) const {
-  return layout.registers.size() <= kMostElementBits &&
+  return layout.registers.size() <= kMostElementBits && !isCopiedEarly(load, layout) &&
          addressCount(load->getOperand(0), layout, axes_) <= kMostAddresses;
 }
 
@@ -583,6 +592,7 @@ bool LayoutChoice::takesLayoutOfUse(Value value, const LinearLayout &layout) con
   const auto isShared = [](const Bases &bases) { return llvm::is_contained(bases, 0); };
   return value.getDefiningOp<tl::LoadOp>() && (isShared(layout.lanes) || isShared(layout.warps)) &&
          layout.registers.size() <= kMostElementBits &&
+         !isCopiedEarly(value.getDefiningOp(), layout) &&
          llvm::all_of(value.getUsers(), [](Operation *user) {
            return user->getNumResults() == 1 &&
                   (tl::isElementwise(user) || isa<tl::ExpandDimsOp, tl::BroadcastOp>(user));
