@@ -502,13 +502,32 @@ llvm::SmallPtrSet<const llvm::BasicBlock *, 8> blocksOfWgmma(llvm::Function &fun
   return found;
 }
 
+/// What a loop's variables are next, one step further, is made last: made before the last use of
+/// what they are now, it takes registers of its own, from which ptxas then moves every pointer to a
+/// pair that its copy reads, one after the other.
+void stepLast(llvm::BasicBlock &block) {
+  llvm::SmallVector<llvm::Instruction *> steps;
+  for (llvm::BasicBlock *next : llvm::successors(&block))
+    for (llvm::PHINode &variable : next->phis()) {
+      auto *step = llvm::dyn_cast<llvm::Instruction>(variable.getIncomingValueForBlock(&block));
+      if (step && step->getParent() == &block && step->hasOneUse() &&
+          llvm::isa<llvm::BinaryOperator, llvm::GetElementPtrInst>(step) &&
+          step->getOperand(0) == &variable)
+        steps.push_back(step);
+    }
+  for (llvm::Instruction *step : steps)
+    step->moveBefore(block.getTerminator()->getIterator());
+}
+
 } // namespace
 
 void makeValuesLate(llvm::Function &function) {
   const llvm::SmallPtrSet<const llvm::BasicBlock *, 8> left = blocksOfWgmma(function);
   for (llvm::BasicBlock &block : function) {
-    if (left.contains(&block))
+    if (left.contains(&block)) {
+      stepLast(block);
       continue;
+    }
     llvm::SmallVector<llvm::Instruction *> before;
     for (llvm::Instruction &instruction : block)
       before.push_back(&instruction);

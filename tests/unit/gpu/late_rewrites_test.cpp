@@ -1,5 +1,6 @@
-// Constants taken out of indices, sums moved into the starts of pointers, and products that say
-// that their factors have 32 bits.
+// Constants taken out of indices, sums moved into the starts of pointers, products that say that
+// their factors have 32 bits, and steps of variables behind their uses.
+#include "gpu_backend/codegen/late_values.h"
 #include "gpu_backend/codegen/parallel_pointers.h"
 #include "gpu_backend/codegen/scaled_constants.h"
 #include "gpu_backend/codegen/wide_products.h"
@@ -376,6 +377,34 @@ TEST(WideProducts, FactorsOf32BitsFromElsewhere) {
   // A factor of 33 bits, with its sign.
   EXPECT_EQ(productOf("  %factor = zext i32 %x to i64\n", kSigned), "");
   EXPECT_EQ(productOf("  %factor = shl i64 %y, 1\n", kSigned), "");
+}
+
+TEST(LateValues, VariablesOfLoopsWithWgmmaStepBehindTheirLastUse) {
+  llvm::LLVMContext context;
+  const auto module = parsed(context, R"(
+    define void @f(ptr %p, i32 %n, i32 %step) {
+    entry:
+      br label %loop
+    loop:
+      %at = phi ptr [ %p, %entry ], [ %next, %loop ]
+      %i = phi i32 [ 0, %entry ], [ %more, %loop ]
+      %next = getelementptr i8, ptr %at, i64 64
+      %more = add i32 %i, %step
+      call void asm sideeffect "wgmma.mma_async", ""()
+      store i32 %i, ptr %at
+      %again = icmp slt i32 %more, %n
+      br i1 %again, label %loop, label %end
+    end:
+      ret void
+    })");
+  llvm::Function &function = *module->getFunction("f");
+  makeValuesLate(function);
+  EXPECT_FALSE(llvm::verifyFunction(function, &llvm::errs()));
+  const llvm::BasicBlock &loop = *std::next(function.begin());
+  const llvm::Instruction *end = loop.getTerminator();
+  EXPECT_EQ(end->getPrevNode()->getName(), "next");
+  // What the loop's end asks for stays in front of it.
+  EXPECT_EQ(std::next(loop.begin(), 2)->getName(), "more");
 }
 
 } // namespace
