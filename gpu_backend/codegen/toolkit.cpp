@@ -308,6 +308,7 @@ std::optional<int> oneCtaMoreIfItFits(const GpuKernel &kernel) {
 llvm::SmallVector<int, 2> fewerCtas(const GpuKernel &kernel) {
   constexpr double kThirdMore = 1.35;
   constexpr int kSlack = 2;
+  constexpr int kManyWarps = 16; // of a CTA: few others hide its barriers, and none is given up
   const int step = kernel.target.registerStep();
   // With no more registers all warps would run: where ptxas left some of them, loads do not wait
   // for registers.
@@ -319,7 +320,8 @@ llvm::SmallVector<int, 2> fewerCtas(const GpuKernel &kernel) {
   llvm::SmallVector<int, 2> counts;
   for (const int registers : {third, few})
     if (const int ctas = ctasAtATime(kernel, std::min(registers, int{GpuTarget::kThreadRegisters}));
-        few <= GpuTarget::kThreadRegisters && ctas > 0 && !llvm::is_contained(counts, ctas))
+        few <= GpuTarget::kThreadRegisters && ctas > 0 && !llvm::is_contained(counts, ctas) &&
+        (kernel.numWarps < kManyWarps || ctas == ctasAtATime(kernel, kernel.registers)))
       counts.push_back(ctas);
   return counts;
 }
