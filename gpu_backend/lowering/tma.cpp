@@ -389,8 +389,9 @@ LogicalResult lowerTmaLoad(Lowering &lowering, Operation *op) {
     shareCopies(lowering, load, copy, to, barrier);
     return success();
   }
+  // A map that the kernel makes is acquired by the first warp alone.
   const std::optional<TmaBoxes::Box> step =
-      op->hasAttr(kByWarpsAttribute) ? copy.step() : std::nullopt;
+      op->hasAttr(kByWarpsAttribute) && !load.getMade() ? copy.step() : std::nullopt;
   const auto warps = std::min<size_t>(lowering.numWarps(), copy.boxes().size());
   if (step && warps > 1) {
     llvm::Value *warp = lowering.warpId();

@@ -55,6 +55,14 @@ def test_grouped_of_two_warpgroups(arch: str, kernels: Any) -> None:
 
 
 @HOPPER
+@pytest.mark.parametrize("tile", [(64, 128, 64), (64, 64, 128)])
+def test_copies_in_several_boxes(tile: tuple[int, int, int], arch: str, kernels: Any) -> None:
+    """Only the warp that has acquired a map may begin copies by it."""
+    made.run_grouped("addresses", [(64, 128, 130), (70, 136, 64)], 1, 3, "cpu", tile)
+    assert kernels[0].asm["plan"].count(": TMA, ") == 2
+
+
+@HOPPER
 @pytest.mark.parametrize(("n", "k", "stages"), [(64, 64, 3), (40, 200, 2), (64, 3, 3)])
 def test_experts(n: int, k: int, stages: int, arch: str, kernels: Any) -> None:
     made.run_experts("before the loop", n, k, stages, "cpu")
