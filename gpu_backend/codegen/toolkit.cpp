@@ -334,7 +334,6 @@ struct Pace {
   /// Cycles of a scheduler, for each of as many as run at the same time, where loads come from
   /// memory and where they come from a cache.
   double fromMemory = 0, fromCache = 0;
-  size_t codeBytes = 0;
   int warps = 0; ///< that run at the same time
 };
 
@@ -357,7 +356,7 @@ std::optional<Pace> paceOf(const GpuKernel &kernel, const Pace *like = nullptr) 
   }
   const double share = kSchedulers / warps;
   return Pace{*far, share * static_cast<double>(far->cycles),
-              share * static_cast<double>(near->cycles), code.front().size(), warps};
+              share * static_cast<double>(near->cycles), warps};
 }
 
 /// How much of other code's time better code may take at most: of the work of a scheduler, of the
