@@ -61,7 +61,8 @@ def test_every_pass_is_dumped(
         "tlg-find-tma", "tlg-place-conversions", "tlg-share-vectors", "tlg-sink-conversions",
         "tlg-merge-reductions", "tlg-pipeline-loops", "tlg-copy-by-tma", "tlg-stage-operands",
         "cse", "blk-licm", "tlg-branch-for-blocks", "tlg-delay-conversions", "tlg-order-wgmma",
-        "tlg-order-stores", "tlg-mark-read-only", "tlg-join-stores", "tlg-place-shared",
+        "tlg-order-stores", "tlg-mark-read-only", "tlg-join-stores",
+        "tlg-keep-buffers-apart", "tlg-place-shared",
     ]  # fmt: skip
 
 
