@@ -12,6 +12,7 @@
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -519,10 +520,10 @@ private:
   /// seven predicates of a thread. Where masks need these, loads wait for each other, or masks
   /// become bits of registers.
   void leaveMasksTheirPredicates() {
-    constexpr int kMany = 4;
+    constexpr size_t kMany = 5;
     constexpr double kFewer = 0.92;
-    if (count(kernel_.ptx, "ld.global", /*ifMasked=*/true) < kMany ||
-        count(kernel_.ptx, "mad.wide.", /*ifMasked=*/false) < kMany)
+    if (masksOfLoads(kernel_.ptx) < kMany ||
+        llvm::StringRef(kernel_.ptx).count("mad.wide.") < kMany)
       return;
     tryPtx(withWideSumsApart(kernel_.ptx), kForPtx, [&](const Pace &pace) {
       return pace.warp.instructions <= kFewer * static_cast<double>(before_.warp.instructions) &&
@@ -541,14 +542,17 @@ private:
 
   int ctasNow() const { return ctasAtATime(kernel_, kernel_.registers); }
 
-  static int count(llvm::StringRef ptx, llvm::StringRef op, bool ifMasked) {
-    int found = 0;
+  /// How many predicates the loads have.
+  static size_t masksOfLoads(llvm::StringRef ptx) {
+    llvm::StringSet<> masks;
     while (!ptx.empty()) {
       llvm::StringRef line;
       std::tie(line, ptx) = ptx.split('\n');
-      found += line.contains(op) && (!ifMasked || line.contains('@'));
+      const size_t at = line.find('@');
+      if (at != llvm::StringRef::npos && line.contains("ld.global"))
+        masks.insert(line.substr(at).take_until([](char c) { return c == ' '; }));
     }
-    return found;
+    return masks.size();
   }
 
   using IsGood = llvm::function_ref<bool(const Pace &)>;
