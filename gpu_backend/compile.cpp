@@ -127,14 +127,15 @@ private:
 
   /// Whether the kernel needs more shared memory than there is, and may need less when it is
   /// compiled again: without extra buffers, then with as many fewer as have to go, in the end
-  /// without rings.
+  /// without rings. What no ring has room for may still be copied in its iteration.
   bool takeLessMemory() {
     const int64_t excess = kernel_->sharedBytes - target_.sharedBytes();
     if (excess <= 0 || (!hasExtraBuffers_ && ringBytes_ == 0))
       return false;
-    if (!hasExtraBuffers_)
+    if (hasExtraBuffers_)
+      options_.extraBuffers = false;
+    else
       options_.ringBytes = std::max<int64_t>(0, ringBytes_ - excess);
-    options_.extraBuffers = false;
     return true;
   }
 

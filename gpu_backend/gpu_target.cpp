@@ -80,7 +80,8 @@ int GpuTarget::registersPerThread(int warps) const {
 
 int GpuTarget::ctasAtATime(int warps, int registers, int64_t sharedBytes) const {
   const Multiprocessor &has = multiprocessor;
-  const auto ofWarp = static_cast<int>(llvm::alignTo(32 * registers, has.registerUnit));
+  const auto ofWarp = static_cast<int>(
+      llvm::alignTo(32 * std::min(registers, int{kThreadRegisters}), has.registerUnit));
   const auto warpsOfRegisters =
       static_cast<int>(llvm::alignDown(has.registers / ofWarp, has.warpUnit));
   const auto byShared =

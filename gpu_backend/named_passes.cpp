@@ -12,6 +12,7 @@
 #include "gpu_backend/passes/place_conversions.h"
 #include "gpu_backend/passes/place_shared.h"
 #include "gpu_backend/passes/read_only_loads.h"
+#include "gpu_backend/passes/reduce_after_loops.h"
 #include "gpu_backend/passes/scalar_steps.h"
 #include "gpu_backend/passes/share_vectors.h"
 #include "gpu_backend/passes/shared_operands.h"
@@ -197,6 +198,11 @@ constexpr FunctionPass kMergeReductions{
     "reduce along two axes at once what is reduced along one after the other",
     /*needsLayouts=*/true, mergeReductions};
 
+constexpr FunctionPass kReduceAfterLoops{
+    "ReduceAfterLoopsPass", "tlg-reduce-after-loops",
+    "reduce behind a loop what each of its iterations combines with a variable",
+    /*needsLayouts=*/true, reduceAfterLoops};
+
 struct FindTmaPass : ModulePass<FindTmaPass> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FindTmaPass)
 
@@ -377,6 +383,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(std::make_unique<Named<kShareVectors>>());
   manager.addPass(std::make_unique<Named<kSinkConversions>>());
   manager.addPass(std::make_unique<Named<kMergeReductions>>());
+  manager.addPass(std::make_unique<Named<kReduceAfterLoops>>());
   auto loops = std::make_unique<PipelineLoopsPass>();
   loops->numStages = numStages;
   loops->printPlan = printPlan;
@@ -412,6 +419,7 @@ void registerGpuPasses() {
     PassRegistration<Named<kShareVectors>>();
     PassRegistration<Named<kSinkConversions>>();
     PassRegistration<Named<kMergeReductions>>();
+    PassRegistration<Named<kReduceAfterLoops>>();
     PassRegistration<FindTmaPass>();
     PassRegistration<PipelineLoopsPass>();
     PassRegistration<CopyByTmaPass>();

@@ -216,6 +216,7 @@ private:
       return;
     }
     llvm::SmallVector<llvm::Instruction *> open{made};
+    addLastOperands(*made, open);
     while (!open.empty()) {
       llvm::Instruction *value = open.pop_back_val();
       llvm::SmallVector<llvm::User *> users(value->users());
@@ -231,6 +232,8 @@ private:
           if (const auto tree = freeingTree(root, kMostNodes)) {
             for (llvm::Instruction *node : *tree)
               append(node);
+            for (llvm::Instruction *node : *tree)
+              addLastOperands(*node, open);
             open.push_back(root);
             break;
           }
@@ -238,6 +241,19 @@ private:
         }
       }
     }
+  }
+
+  /// Adds the operands of `user` that few others wait for: what goes into two sums is free once it
+  /// is in both.
+  void addLastOperands(const llvm::Instruction &user,
+                       llvm::SmallVectorImpl<llvm::Instruction *> &open) {
+    constexpr unsigned kManyUses = 8;
+    constexpr int64_t kFewLeft = 2;
+    for (const llvm::Use &operand : user.operands())
+      if (llvm::Instruction *made = here(operand.get()); made && emitted_.contains(made))
+        if (const int64_t left = usesLeft_.lookup(made);
+            left > 0 && left <= kFewLeft && !made->hasNUsesOrMore(kManyUses))
+          open.push_back(made);
   }
 
   /// Computes what uses `made`, or is computed of that, where all else that it needs is there.

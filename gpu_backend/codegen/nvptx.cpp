@@ -7,6 +7,7 @@
 #include "gpu_backend/codegen/invariant_divisions.h"
 #include "gpu_backend/codegen/lane_exchanges.h"
 #include "gpu_backend/codegen/late_values.h"
+#include "gpu_backend/codegen/loop_counters.h"
 #include "gpu_backend/codegen/masks_in_bits.h"
 #include "gpu_backend/codegen/packed_pairs.h"
 #include "gpu_backend/codegen/parallel_pointers.h"
@@ -16,7 +17,6 @@
 #include "gpu_backend/codegen/toolkit.h"
 #include "gpu_backend/codegen/wgmma_waits.h"
 #include "gpu_backend/codegen/whole_selects.h"
-#include "gpu_backend/codegen/wide_counters.h"
 #include "gpu_backend/codegen/wide_products.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -184,10 +184,12 @@ struct ParallelPointersPass : llvm::PassInfoMixin<ParallelPointersPass> {
   }
 };
 
-struct WideCountersPass : llvm::PassInfoMixin<WideCountersPass> {
+struct LoopCountersPass : llvm::PassInfoMixin<LoopCountersPass> {
   static llvm::PreservedAnalyses run(llvm::Function &function,
                                      llvm::FunctionAnalysisManager &analyses) {
-    widenCounters(analyses.getResult<llvm::LoopAnalysis>(function));
+    llvm::LoopInfo &loops = analyses.getResult<llvm::LoopAnalysis>(function);
+    widenCounters(loops);
+    testNextCounts(loops);
     llvm::PreservedAnalyses kept;
     kept.preserveSet<llvm::CFGAnalyses>();
     return kept;
@@ -231,7 +233,7 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
         llvm::createFunctionToLoopPassAdaptor(llvm::LoopStrengthReducePass())));
   // Those that this makes, and those that the kernel itself bumps.
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ParallelPointersPass()));
-  passes.addPass(llvm::createModuleToFunctionPassAdaptor(WideCountersPass()));
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(LoopCountersPass()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<multiplyWide>()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<shiftByAnyNumber>()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<keepMasksInBits>()));

@@ -92,7 +92,7 @@ int registersIn(Block &block) {
   const LiveWords live(block);
   for (Operation &op : block)
     most = std::max(most, live.before(&op));
-  return std::min(most + kForAddresses, int{GpuTarget::kThreadRegisters});
+  return most + kForAddresses;
 }
 
 } // namespace blockscope::gpu

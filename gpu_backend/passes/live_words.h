@@ -19,7 +19,8 @@ private:
   llvm::DenseMap<mlir::Operation *, int> before_;
 };
 
-/// The registers that a thread is taken to need in a piece of code, with some for addresses.
+/// The registers that a thread is taken to need in a piece of code, with some for addresses; may be
+/// more than it can have.
 int registersIn(mlir::Block &block);
 
 } // namespace blockscope::gpu

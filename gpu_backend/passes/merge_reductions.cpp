@@ -1,11 +1,9 @@
 // After layouts are chosen: both axes become one dimension, and no element leaves its thread.
 #include "gpu_backend/passes/merge_reductions.h"
 
-#include "core/ir/tl_dialect.h"
 #include "gpu_backend/ir/tlg_dialect.h"
-#include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/layout/shape_layouts.h"
-#include "gpu_backend/passes/commutes.h"
+#include "gpu_backend/passes/reductions.h"
 
 #include "mlir/IR/OperationSupport.h"
 
@@ -15,21 +13,6 @@ using namespace mlir;
 
 namespace blockscope::gpu {
 namespace {
-
-bool isInAnyOrder(tl::ReduceOp reduce) {
-  return reduce->hasAttr(tlg::kAnyOrderAttribute) || commutes(reduce.getCombine());
-}
-
-/// Whether threads exchange what they reduce, for every element that is left: what a thread reduces
-/// by itself is better done as it comes.
-bool isAmongThreads(tl::ReduceOp reduce) {
-  const Type type = reduce.getOperand(0).getType();
-  const LinearLayout layout = tlg::layoutOf(type);
-  const std::optional<InputBits> along =
-      inputsAlong(layout, ShapeBits(cast<ShapedType>(type).getShape()), reduce.getAxis());
-  const InputBits copies = freeBits(layout);
-  return along && ((along->lanes & ~copies.lanes) != 0 || (along->warps & ~copies.warps) != 0);
-}
 
 /// The reduction that makes what `outer` takes, for nothing else and by the same function; null if
 /// there is none.

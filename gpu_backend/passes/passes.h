@@ -13,8 +13,8 @@ namespace blockscope::gpu {
 /// between them.
 void shareLoads(mlir::func::FuncOp function);
 
-/// Loads before a loop the scalars that each of its iterations loads from the same address, if
-/// nothing in it changes memory.
+/// Loads before a loop what each of its iterations loads from the same address, if nothing in it
+/// changes memory: scalars, operands of dots, small blocks.
 void loadBeforeLoops(mlir::func::FuncOp function);
 
 /// Makes `for` loops of `while` loops that count up to what they do not change, by a step that is

@@ -3,6 +3,7 @@
 
 #include "core/ir/option_attributes.h"
 #include "core/ir/tl_dialect.h"
+#include "gpu_backend/ir/tlg_dialect.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -15,8 +16,8 @@ using namespace mlir;
 namespace blockscope::gpu {
 namespace {
 
-/// The most scalars that a loop's registers are kept for.
-constexpr size_t kMostScalars = 32;
+/// The most loads that a loop's registers are kept for.
+constexpr size_t kMostLoads = 32;
 
 bool isVolatile(Operation *op) {
   auto load = dyn_cast<tl::LoadOp>(op);
@@ -55,27 +56,57 @@ Value runsOnce(scf::ForOp loop) {
                                loop.getLowerBound(), loop.getUpperBound());
 }
 
-/// Loads scalars that each iteration of a loop loads anew before it, if nothing in it changes
-/// memory: masked, where the loop may not run.
+/// Whether nothing but dots takes a block, perhaps turned and converted: as their operand it is
+/// held in shared memory, or in registers that each iteration would fill anew.
+bool isOnlyForDots(Value value) {
+  return !value.use_empty() && llvm::all_of(value.getUses(), [](OpOperand &use) {
+    if (isa<tl::DotOp>(use.getOwner()))
+      return use.getOperandNumber() < 2;
+    return isa<tl::TransOp, tl::ReshapeOp, tl::FpCastOp>(use.getOwner()) &&
+           isOnlyForDots(use.getOwner()->getResult(0));
+  });
+}
+
+/// Whether a loop's registers are kept for what `load` gives: a scalar, an operand of dots, or a
+/// few elements of each thread.
+bool isKept(tl::LoadOp load) {
+  constexpr int64_t kFewElements = 4; // of a thread
+  constexpr int64_t kThreadsOfWarp = 32;
+  const auto type = dyn_cast<RankedTensorType>(load.getType());
+  if (!type)
+    return true;
+  const auto warps =
+      load->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>(tlg::kNumWarpsAttribute);
+  return isOnlyForDots(load.getResult()) ||
+         (warps && type.getNumElements() <= kFewElements * kThreadsOfWarp * warps.getInt());
+}
+
+/// A mask that holds where `runs` does, and the load's own one.
+Value maskWith(tl::LoadOp load, Value runs) {
+  OpBuilder builder(load);
+  if (auto type = dyn_cast<RankedTensorType>(load.getType()))
+    runs = tl::SplatOp::create(builder, load.getLoc(), type.clone(builder.getI1Type()), runs);
+  Value mask = load.getMask();
+  return mask ? arith::AndIOp::create(builder, load.getLoc(), mask, runs).getResult() : runs;
+}
+
+/// Loads before a loop what each of its iterations loads anew, if nothing in it changes memory:
+/// masked, where the loop may not run.
 void loadBefore(scf::ForOp loop) {
   llvm::SmallVector<tl::LoadOp> loads;
   for (auto load : loop.getBody()->getOps<tl::LoadOp>())
-    if (!isa<RankedTensorType>(load.getType()) &&
-        llvm::all_of(load->getOperands(),
-                     [&](Value operand) { return loop.isDefinedOutsideOfLoop(operand); }))
+    if (isKept(load) && llvm::all_of(load->getOperands(), [&](Value operand) {
+          return loop.isDefinedOutsideOfLoop(operand);
+        }))
       loads.push_back(load);
-  if (loads.empty() || loads.size() > kMostScalars || loop->hasAttr(tl::kDisableLicmHint) ||
+  if (loads.empty() || loads.size() > kMostLoads || loop->hasAttr(tl::kDisableLicmHint) ||
       llvm::any_of(*loop.getBody(), [](Operation &op) { return mayChangeMemory(&op); }))
     return;
   Value runs = runsOnce(loop);
   for (tl::LoadOp load : loads) {
     load->moveBefore(loop);
-    if (!runs)
-      continue;
-    OpBuilder builder(load);
-    Value mask = load.getMask();
-    load.getMaskMutable().assign(
-        mask ? arith::AndIOp::create(builder, load.getLoc(), mask, runs).getResult() : runs);
+    if (runs)
+      load.getMaskMutable().assign(maskWith(load, runs));
   }
 }
 

@@ -468,6 +468,8 @@ bool copyInLoops(func::FuncOp function, const GpuTarget &target,
   const int warps =
       static_cast<int>(module->getAttrOfType<IntegerAttr>(tlg::kNumWarpsAttribute).getInt());
   const int registers = registersOf(blocks);
+  // What is not copied is held in registers, beside all else.
+  const bool isSpilled = registers > GpuTarget::kThreadRegisters;
   size_t most = 0; // loads that share buffers
   for (auto &[block, groups] : blocks)
     for (const auto *types : {&groups.byTma, &groups.byThreads})
@@ -487,8 +489,8 @@ bool copyInLoops(func::FuncOp function, const GpuTarget &target,
   for (int buffers = std::min<int>(kMostBuffers, static_cast<int>(most)); buffers > 0; --buffers) {
     const int64_t bytes = bytesWith(buffers);
     const int after = ctas(bytes);
-    if (bytes > target.sharedBytes() ||
-        (after * warps < kManyWarps && (buffers > 1 ? after < before : 4 * after < 3 * before)))
+    if (bytes > target.sharedBytes() || (!isSpilled && after * warps < kManyWarps &&
+                                         (buffers > 1 ? after < before : 4 * after < 3 * before)))
       continue;
     makeCopies(function, target, buffers);
     return true;

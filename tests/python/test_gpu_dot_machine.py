@@ -474,7 +474,7 @@ def test_a_buffer_less_for_a_third_cta(
 def test_no_memory_for_two_buffers(iterations: int, arch: str, machines: Any) -> None:
     kernel = loops.run_crowded(iterations, (128, 256, 256), 3, 8, "cpu")
     assert kernel.metadata.shared == 196608
-    assert rounds_and_copies(machines[0]) == (0, False)
+    assert rounds_and_copies(machines[0]) == (2, True)  # in their iteration: they have room once
 
 
 @BOTH_ARCHS

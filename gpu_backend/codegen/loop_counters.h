@@ -1,4 +1,4 @@
-// Counters of loops, in 64 bits.
+// Counters of loops, as ptxas makes most of them.
 #pragma once
 
 #include "llvm/Analysis/LoopInfo.h"
@@ -10,5 +10,10 @@ namespace blockscope::gpu {
 /// them, so that these do not hide the wait; with 64 it does not, the PTX being the same otherwise.
 /// Not loops with dots, which have no registers left for it.
 void widenCounters(llvm::LoopInfo &loops);
+
+/// Loops that load, with numbers for their counter's start, step and end, test what it is next,
+/// not, as LLVM has it, what it is: ptxas (12.8 to 13.0) then knows how often they run, unrolls
+/// them, and begins the loads of several iterations at a time. Not loops with dots.
+void testNextCounts(llvm::LoopInfo &loops);
 
 } // namespace blockscope::gpu

@@ -1,5 +1,5 @@
-// Changes the counters that strength reduction leaves: down by one, to zero.
-#include "gpu_backend/codegen/wide_counters.h"
+// Changes the counters that strength reduction leaves: down by one, to zero, or up to a number.
+#include "gpu_backend/codegen/loop_counters.h"
 
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
@@ -63,6 +63,11 @@ std::optional<Counter> counterOf(const llvm::Loop &loop) {
       !match(next, m_Add(m_Value(from), m_AllOnes())))
     return std::nullopt;
   auto *variable = llvm::dyn_cast<llvm::PHINode>(from);
+  if (test) {
+    test->print(llvm::errs());
+    test->getOperand(0)->print(llvm::errs());
+  }
+  llvm::errs() << " var " << (variable != nullptr) << "\n";
   if (!variable || variable->getParent() != loop.getHeader() || !variable->hasOneUse() ||
       variable->getNumIncomingValues() != 2 || variable->getIncomingValueForBlock(latch) != next)
     return std::nullopt;
@@ -88,6 +93,61 @@ void widen(const llvm::Loop &loop, const Counter &counter) {
   counter.next->eraseFromParent();
 }
 
+/// A counter with numbers for where it begins and for its steps.
+struct Steps {
+  llvm::Instruction *next;
+  uint64_t step;
+};
+
+/// The counter that `value` is, or, as strength reduction has it, is made of by taking back a step.
+std::optional<Steps> stepsOf(const llvm::Loop &loop, llvm::Value *value) {
+  using namespace llvm::PatternMatch;
+  constexpr uint64_t kMost = 1 << 29; // far from where numbers wrap
+  const llvm::APInt *back = nullptr, *first = nullptr, *step = nullptr;
+  llvm::Value *from = nullptr;
+  auto *variable = llvm::dyn_cast<llvm::PHINode>(value);
+  if (!variable && match(value, m_Add(m_Value(from), m_APInt(back))))
+    if (auto *sum = llvm::dyn_cast<llvm::BinaryOperator>(from))
+      variable = llvm::dyn_cast<llvm::PHINode>(sum->getOperand(0));
+  if (!variable || variable->getParent() != loop.getHeader() ||
+      variable->getNumIncomingValues() != 2 || !variable->getType()->isIntegerTy(32))
+    return std::nullopt;
+  llvm::Value *next = variable->getIncomingValueForBlock(loop.getLoopLatch());
+  if (!match(variable->getIncomingValueForBlock(loop.getLoopPredecessor()), m_APInt(first)) ||
+      !match(next, m_Add(m_Specific(variable), m_APInt(step))) || first->ugt(kMost) ||
+      step->ugt(kMost) || step->isZero() || (from && (from != next || *back != -*step)))
+    return std::nullopt;
+  return Steps{llvm::cast<llvm::Instruction>(next), step->getZExtValue()};
+}
+
+/// Has a loop's exit test the next value of a counter in place of its value, if both mean the same.
+void testNext(const llvm::Loop &loop) {
+  constexpr uint64_t kMost = 1 << 29;
+  llvm::BasicBlock *latch = loop.getLoopLatch();
+  auto *branch = latch && loop.getLoopPredecessor()
+                     ? llvm::dyn_cast<llvm::BranchInst>(latch->getTerminator())
+                     : nullptr;
+  auto *test = branch && branch->isConditional()
+                   ? llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition())
+                   : nullptr;
+  auto *end = test ? llvm::dyn_cast<llvm::ConstantInt>(test->getOperand(1)) : nullptr;
+  if (!end || end->getValue().ugt(kMost) ||
+      (test->getPredicate() != llvm::ICmpInst::ICMP_ULT &&
+       test->getPredicate() != llvm::ICmpInst::ICMP_SLT))
+    return;
+  const std::optional<Steps> counter = stepsOf(loop, test->getOperand(0));
+  if (!counter)
+    return;
+  // Where they say that nothing wraps, the test would become that of the value again.
+  counter->next->dropPoisonGeneratingFlags();
+  llvm::IRBuilder<> builder(branch);
+  branch->setCondition(builder.CreateICmp(
+      test->getPredicate(), counter->next,
+      llvm::ConstantInt::get(end->getType(), end->getZExtValue() + counter->step)));
+  if (test->use_empty())
+    test->eraseFromParent();
+}
+
 } // namespace
 
 void widenCounters(llvm::LoopInfo &loops) {
@@ -98,6 +158,12 @@ void widenCounters(llvm::LoopInfo &loops) {
     if (const std::optional<Counter> counter = counterOf(*loop))
       widen(*loop, *counter);
   }
+}
+
+void testNextCounts(llvm::LoopInfo &loops) {
+  for (llvm::Loop *loop : loops.getLoopsInPreorder())
+    if (loop->isInnermost() && hasAny(*loop, isLoad) && !hasAny(*loop, isDot))
+      testNext(*loop);
 }
 
 } // namespace blockscope::gpu
