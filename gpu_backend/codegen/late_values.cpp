@@ -112,6 +112,7 @@ Held mostHeld(llvm::ArrayRef<llvm::Instruction *> order) {
 enum class Early : uint8_t {
   UsesOfNew, ///< what uses up a value that has just been made
   AllUses,   ///< also what uses up others at its place in the old order, and sums of many values
+  LastUses,  ///< also what uses up the other operands of what has just been made
   WhatCanBe, ///< all that can be computed of what is loaded
 };
 
@@ -141,7 +142,7 @@ public:
         continue;
       if (!mayMove(instruction))
         emit(&instruction);
-      else if (early_ == Early::AllUses)
+      else if (early_ == Early::AllUses || early_ == Early::LastUses)
         if (const auto tree = freeingTree(&instruction, kMostOfSum, kLeastOfSum))
           emitTree(*tree);
     }
@@ -247,6 +248,8 @@ private:
   /// is in both.
   void addLastOperands(const llvm::Instruction &user,
                        llvm::SmallVectorImpl<llvm::Instruction *> &open) {
+    if (early_ != Early::LastUses)
+      return;
     constexpr unsigned kManyUses = 8;
     constexpr int64_t kFewLeft = 2;
     for (const llvm::Use &operand : user.operands())
@@ -472,15 +475,22 @@ struct BestOrder {
   llvm::SmallVector<llvm::Instruction *> order; ///< empty: as it was
 
   void improve(llvm::BasicBlock &block) {
-    for (const Early early : {Early::UsesOfNew, Early::AllUses, Early::WhatCanBe}) {
-      if (early == Early::AllUses && block.size() > kLargest)
+    for (const Early early :
+         {Early::UsesOfNew, Early::AllUses, Early::WhatCanBe, Early::LastUses}) {
+      const bool isLong = early == Early::AllUses || early == Early::LastUses;
+      if (isLong && block.size() > kLargest)
         continue;
       if (early == Early::WhatCanBe && held.words < kFarTooManyWords)
+        continue;
+      if (early == Early::LastUses && held.words < kManyWords)
         continue;
       Schedule schedule(block, early);
       const llvm::ArrayRef<llvm::Instruction *> made = schedule.run();
       const Held then = mostHeld(made);
-      if (early == Early::WhatCanBe ? 2 * then.words <= held.words : isLess(then, held)) {
+      const bool isBetter = early == Early::WhatCanBe  ? 2 * then.words <= held.words
+                            : early == Early::LastUses ? 5 * then.words <= 4 * held.words
+                                                       : isLess(then, held);
+      if (isBetter) {
         held = then;
         order.assign(made.begin(), made.end());
       }

@@ -616,17 +616,17 @@ void makeRoomForWarps(GpuKernel &kernel, const GpuOptions &options) {
   constexpr int kNextToNothing = 64; // bytes
   constexpr double kFew = 0.65;      // of the registers
   constexpr double kHopeless = 1.5;  // times what they may be
-  constexpr double kAbout = 1.05;
   const int now = ctasAtATime(kernel, kernel.registers);
   if (now == 0 || now * kernel.numWarps > kFewWarps)
     return;
+  const double about = now == 1 ? 1.08 : 1.05; // twice the warps are worth more
   const int allowed = registersFor(kernel, now + 1);
   if (allowed < kFew * kernel.registers || registerDemand(kernel.ptx) > kHopeless * allowed)
     return;
   std::optional<GpuKernel> other = assembledFrom(kernel, withCtas(kernel.ptx, now + 1), options);
   if (other && other->registers <= allowed && other->spillBytes <= kNextToNothing &&
       other->warnings.size() <= kernel.warnings.size() &&
-      static_cast<double>(codeBytesOf(*other)) <= kAbout * static_cast<double>(codeBytesOf(kernel)))
+      static_cast<double>(codeBytesOf(*other)) <= about * static_cast<double>(codeBytesOf(kernel)))
     kernel = std::move(*other);
 }
 
