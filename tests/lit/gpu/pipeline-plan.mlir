@@ -572,7 +572,7 @@ func.func @other(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %b: !tl.ptr<f16>
     %vb = tl.load %b_at : tensor<16x32x!tl.ptr<f16>> -> tensor<16x32xf16>
     %next = tl.dot %va, %vb, %s : tensor<32x16xf16>, tensor<16x32xf16> -> tensor<32x32xf32>
     scf.yield %next : tensor<32x32xf32>
-  }
+  } {tl.disable_licm}
   tl.store %y_at, %sum : tensor<32x32x!tl.ptr<f32>>, tensor<32x32xf32>
   return
 }

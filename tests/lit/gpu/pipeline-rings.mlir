@@ -1,5 +1,6 @@
 // The kinds of rings that the plan chooses: who copies, who waits for whom, how many buffers, and
 // why one is extra; for mma.sync, for one warpgroup with wgmma, and for two.
+// What the loops load is the same each time: `tl.disable_licm` keeps it in them.
 // RUN: blk-opt %s --split-input-file --tlg-pipeline='arch=sm_80 print-plan' -o /dev/null | FileCheck %s --check-prefix=OLD
 // RUN: blk-opt %s --split-input-file --tlg-pipeline='arch=sm_90a print-plan' -o /dev/null | FileCheck %s --check-prefix=NEW
 // RUN: blk-opt %s --split-input-file --tlg-pipeline='arch=sm_90a num-warps=8 print-plan' -o /dev/null | FileCheck %s --check-prefix=MANY
@@ -65,7 +66,7 @@ func.func @dot(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %b: !tl.ptr<f16> {
     %vb = tl.load %b_at : tensor<64x64x!tl.ptr<f16>> -> tensor<64x64xf16>
     %next = tl.dot %va, %vb, %s : tensor<128x64xf16>, tensor<64x64xf16> -> tensor<128x64xf32>
     scf.yield %next : tensor<128x64xf32>
-  }
+  } {tl.disable_licm}
   tl.store %y_at, %sum : tensor<128x64x!tl.ptr<f32>>, tensor<128x64xf32>
   return
 }
@@ -140,7 +141,7 @@ func.func @large_dot(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %b: !tl.ptr<
     %vb = tl.load %b_at : tensor<64x256x!tl.ptr<f16>> -> tensor<64x256xf16>
     %next = tl.dot %va, %vb, %s : tensor<128x64xf16>, tensor<64x256xf16> -> tensor<128x256xf32>
     scf.yield %next : tensor<128x256xf32>
-  }
+  } {tl.disable_licm}
   tl.store %y_at, %sum : tensor<128x256x!tl.ptr<f32>>, tensor<128x256xf32>
   return
 }
@@ -232,7 +233,7 @@ func.func @attention(%q: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %k: !tl.ptr<
     %vv = tl.load %v_at : tensor<64x64x!tl.ptr<f16>> -> tensor<64x64xf16>
     %next = tl.dot %weights, %vv, %s : tensor<128x64xf16>, tensor<64x64xf16> -> tensor<128x64xf32>
     scf.yield %next : tensor<128x64xf32>
-  } {tl.num_stages = 2 : i32}
+  } {tl.disable_licm, tl.num_stages = 2 : i32}
   tl.store %y_at, %sum : tensor<128x64x!tl.ptr<f32>>, tensor<128x64xf32>
   return
 }

@@ -114,7 +114,7 @@ func.func @by_both(%a: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %b: !tl.ptr<f1
     %vb = tl.load %b_at : tensor<64x256x!tl.ptr<f16>> -> tensor<64x256xf16>
     %next = tl.dot %va, %vb, %s : tensor<128x64xf16>, tensor<64x256xf16> -> tensor<128x256xf32>
     scf.yield %next : tensor<128x256xf32>
-  }
+  } {tl.disable_licm}
   tl.store %out, %sum : tensor<128x256x!tl.ptr<f32>>, tensor<128x256xf32>
   return
 }
