@@ -64,6 +64,19 @@ def machine_for(kernel: Any) -> ptx_matrix_machine.Machine:
     return ptx_matrix_machine.machine_for(kernel)
 
 
+def run(
+    kernel: Any,
+    arguments: list[Any],
+    constants: dict[str, int],
+    arch: str = "sm_90a",
+    **options: Any,
+) -> Any:
+    """Compiles a kernel for these NumPy arrays and integers, runs one program, and returns it."""
+    compiled = kernel.warmup(*arguments, **constants, grid=(1,), arch=arch, **options)
+    machine_for(compiled).run((1, 1, 1), arguments, compiled.metadata.shared)
+    return compiled
+
+
 _launchers_held: list[None] = []
 
 

@@ -11,17 +11,11 @@ import blockscope.language as tl
 import gpu_rows
 import numpy as np
 import pytest
-from machine_backend import machine_for
+from machine_backend import run
 
 pytestmark = pytest.mark.skipif(
     not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
 )
-
-
-def run(kernel: Any, arguments: list[Any], constants: dict[str, int], **options: Any) -> Any:
-    compiled = kernel.warmup(*arguments, **constants, grid=(1,), arch="sm_90a", **options)
-    machine_for(compiled).run((1, 1, 1), arguments, compiled.metadata.shared)
-    return compiled
 
 
 def reductions_in_loops(compiled: Any) -> list[bool]:

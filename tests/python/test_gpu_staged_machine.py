@@ -4,24 +4,16 @@ split into operands: run by ptx_matrix_machine.py, which takes a missing barrier
 
 from __future__ import annotations
 
-from typing import Any
-
 import blockscope as triton
 import blockscope.language as tl
 import gpu_rows
 import numpy as np
 import pytest
-from machine_backend import machine_for
+from machine_backend import run
 
 pytestmark = pytest.mark.skipif(
     not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
 )
-
-
-def run(kernel: Any, arguments: list[Any], constants: dict[str, int], **options: Any) -> Any:
-    compiled = kernel.warmup(*arguments, **constants, grid=(1,), **options)
-    machine_for(compiled).run((1, 1, 1), arguments, compiled.metadata.shared)
-    return compiled
 
 
 @triton.jit(do_not_specialize=["rows", "steps"])
