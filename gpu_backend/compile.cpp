@@ -77,8 +77,8 @@ class Compilation {
 public:
   Compilation(ModuleOp module, std::string tl, const GpuTarget &target, const GpuOptions &options,
               std::string &error)
-      : module_(module), tl_(std::move(tl)), target_(target), options_(options), error_(error),
-        source_(functionOf(module).getName().str()) {}
+      : module_(module), tl_(std::move(tl)), target_(target), options_(options), given_(options),
+        error_(error), source_(functionOf(module).getName().str()) {}
 
   std::unique_ptr<GpuKernel> run() {
     if (!dump("tl", tl_) || !build())
@@ -127,11 +127,21 @@ private:
 
   /// Whether the kernel needs more shared memory than there is, and may need less when it is
   /// compiled again: without extra buffers, then with as many fewer as have to go, in the end
-  /// without rings. What no ring has room for may still be copied in its iteration.
+  /// without rings. What no ring has room for may still be copied in its iteration. Blocks that
+  /// were loaded before their loops hold their bytes all the time: if nothing else helps they stay
+  /// there.
   bool takeLessMemory() {
     const int64_t excess = kernel_->sharedBytes - target_.sharedBytes();
-    if (excess <= 0 || (!hasExtraBuffers_ && ringBytes_ == 0))
+    if (excess <= 0)
       return false;
+    if (!hasExtraBuffers_ && ringBytes_ == 0) {
+      if (!module_->hasAttr(tlg::kBlocksLeftLoopsAttribute))
+        return false;
+      (*before_)->setAttr(tlg::kKeepBlocksAttribute, UnitAttr::get(module_.getContext()));
+      options_.extraBuffers = given_.extraBuffers;
+      options_.ringBytes = given_.ringBytes;
+      return true;
+    }
     if (hasExtraBuffers_)
       options_.extraBuffers = false;
     else
@@ -281,7 +291,7 @@ private:
   OwningOpRef<ModuleOp> again_;  ///< what is compiled with less memory
   std::string tl_;
   const GpuTarget &target_;
-  GpuOptions options_;
+  GpuOptions options_, given_; ///< with fewer buffers, or as they were given
   std::string &error_;
   std::string source_;           ///< the kernel's name in Python
   bool hasExtraBuffers_ = false; ///< so that it may need too much shared memory

@@ -60,6 +60,10 @@ inline constexpr llvm::StringLiteral kEqualRunsAttribute = "tlg.equal_runs";
 /// The unit attribute of a reduction that may take its elements in any order, because of what its
 /// operands can be.
 inline constexpr llvm::StringLiteral kAnyOrderAttribute = "tlg.any_order";
+/// The module's unit attributes that say that blocks which a loop loads alike in each iteration
+/// were loaded before it, and that they are to stay in it.
+inline constexpr llvm::StringLiteral kBlocksLeftLoopsAttribute = "tlg.blocks_left_loops";
+inline constexpr llvm::StringLiteral kKeepBlocksAttribute = "tlg.keep_blocks_in_loops";
 /// The module's unit attribute that says to do without TMA.
 inline constexpr llvm::StringLiteral kNoTmaAttribute = "tlg.no_tma";
 /// The module's unit attribute that says that any two arguments may overlap in memory, but for the

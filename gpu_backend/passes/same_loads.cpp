@@ -75,8 +75,10 @@ bool isKept(tl::LoadOp load) {
   const auto type = dyn_cast<RankedTensorType>(load.getType());
   if (!type)
     return true;
-  const auto warps =
-      load->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>(tlg::kNumWarpsAttribute);
+  auto module = load->getParentOfType<ModuleOp>();
+  if (module->hasAttr(tlg::kKeepBlocksAttribute))
+    return false;
+  const auto warps = module->getAttrOfType<IntegerAttr>(tlg::kNumWarpsAttribute);
   return isOnlyForDots(load.getResult()) ||
          (warps && type.getNumElements() <= kFewElements * kThreadsOfWarp * warps.getInt());
 }
@@ -105,6 +107,9 @@ void loadBefore(scf::ForOp loop) {
   Value runs = runsOnce(loop);
   for (tl::LoadOp load : loads) {
     load->moveBefore(loop);
+    if (isa<RankedTensorType>(load.getType()))
+      load->getParentOfType<ModuleOp>()->setAttr(tlg::kBlocksLeftLoopsAttribute,
+                                                 UnitAttr::get(load.getContext()));
     if (runs)
       load.getMaskMutable().assign(maskWith(load, runs));
   }

@@ -114,3 +114,28 @@ def test_blocks_without_room_for_a_ring_are_copied(n: int) -> None:
     np.testing.assert_array_equal(out, (q.astype(np.float32) @ rows.T) @ rows)
     assert before_and_in_loop(compiled, "tlg.async_copy") == (0, 1)
     assert compiled.n_spills <= 16  # 512 in registers
+
+
+@triton.jit(do_not_specialize=["n"])
+def two_weights(a_ptr, b_ptr, x_ptr, out_ptr, n, M: tl.constexpr, K: tl.constexpr):
+    """Two blocks that fill shared memory one after the other, but not both at a time."""
+    i, k, j = tl.arange(0, M), tl.arange(0, K), tl.arange(0, 16)
+    one = tl.zeros((M, 16), tl.float32)
+    two = tl.zeros((M, 16), tl.float32)
+    for step in range(n):
+        x = tl.load(x_ptr + step * K * 16 + k[:, None] * 16 + j)
+        one += tl.dot(tl.load(a_ptr + i[:, None] * K + k), x)
+        two += tl.dot(tl.load(b_ptr + i[:, None] * K + k), x)
+    tl.store(out_ptr + i[:, None] * 16 + j, one)
+    tl.store(out_ptr + M * 16 + i[:, None] * 16 + j, two)
+
+
+def test_blocks_that_have_no_room_before_a_loop_are_loaded_in_it() -> None:
+    random = np.random.default_rng(0)
+    a, b = (random.integers(-1, 2, (128, 512)).astype(np.float16) for _ in range(2))
+    x = random.integers(-1, 2, (2, 512, 16)).astype(np.float16)
+    out = np.zeros((2, 128, 16), np.float32)
+    compiled = run(two_weights, [a, b, x, out, 2], {"M": 128, "K": 512}, num_warps=4)
+    total = x.astype(np.float32).sum(0)
+    np.testing.assert_array_equal(out, [a.astype(np.float32) @ total, b.astype(np.float32) @ total])
+    assert compiled.metadata.shared <= 232448
