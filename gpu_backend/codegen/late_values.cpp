@@ -487,6 +487,7 @@ struct BestOrder {
       Schedule schedule(block, early);
       const llvm::ArrayRef<llvm::Instruction *> made = schedule.run();
       const Held then = mostHeld(made);
+      // These begin what the others leave for later: not worth it for little.
       const bool isBetter = early == Early::WhatCanBe  ? 2 * then.words <= held.words
                             : early == Early::LastUses ? 5 * then.words <= 4 * held.words
                                                        : isLess(then, held);

@@ -63,11 +63,6 @@ std::optional<Counter> counterOf(const llvm::Loop &loop) {
       !match(next, m_Add(m_Value(from), m_AllOnes())))
     return std::nullopt;
   auto *variable = llvm::dyn_cast<llvm::PHINode>(from);
-  if (test) {
-    test->print(llvm::errs());
-    test->getOperand(0)->print(llvm::errs());
-  }
-  llvm::errs() << " var " << (variable != nullptr) << "\n";
   if (!variable || variable->getParent() != loop.getHeader() || !variable->hasOneUse() ||
       variable->getNumIncomingValues() != 2 || variable->getIncomingValueForBlock(latch) != next)
     return std::nullopt;
@@ -93,6 +88,9 @@ void widen(const llvm::Loop &loop, const Counter &counter) {
   counter.next->eraseFromParent();
 }
 
+/// Numbers up to here, and sums of a few, are far from where counters wrap.
+constexpr uint64_t kFarFromWrapping = 1 << 29;
+
 /// A counter with numbers for where it begins and for its steps.
 struct Steps {
   llvm::Instruction *next;
@@ -102,7 +100,6 @@ struct Steps {
 /// The counter that `value` is, or, as strength reduction has it, is made of by taking back a step.
 std::optional<Steps> stepsOf(const llvm::Loop &loop, llvm::Value *value) {
   using namespace llvm::PatternMatch;
-  constexpr uint64_t kMost = 1 << 29; // far from where numbers wrap
   const llvm::APInt *back = nullptr, *first = nullptr, *step = nullptr;
   llvm::Value *from = nullptr;
   auto *variable = llvm::dyn_cast<llvm::PHINode>(value);
@@ -114,15 +111,14 @@ std::optional<Steps> stepsOf(const llvm::Loop &loop, llvm::Value *value) {
     return std::nullopt;
   llvm::Value *next = variable->getIncomingValueForBlock(loop.getLoopLatch());
   if (!match(variable->getIncomingValueForBlock(loop.getLoopPredecessor()), m_APInt(first)) ||
-      !match(next, m_Add(m_Specific(variable), m_APInt(step))) || first->ugt(kMost) ||
-      step->ugt(kMost) || step->isZero() || (from && (from != next || *back != -*step)))
+      !match(next, m_Add(m_Specific(variable), m_APInt(step))) || first->ugt(kFarFromWrapping) ||
+      step->ugt(kFarFromWrapping) || step->isZero() || (from && (from != next || *back != -*step)))
     return std::nullopt;
   return Steps{llvm::cast<llvm::Instruction>(next), step->getZExtValue()};
 }
 
 /// Has a loop's exit test the next value of a counter in place of its value, if both mean the same.
 void testNext(const llvm::Loop &loop) {
-  constexpr uint64_t kMost = 1 << 29;
   llvm::BasicBlock *latch = loop.getLoopLatch();
   auto *branch = latch && loop.getLoopPredecessor()
                      ? llvm::dyn_cast<llvm::BranchInst>(latch->getTerminator())
@@ -131,7 +127,7 @@ void testNext(const llvm::Loop &loop) {
                    ? llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition())
                    : nullptr;
   auto *end = test ? llvm::dyn_cast<llvm::ConstantInt>(test->getOperand(1)) : nullptr;
-  if (!end || end->getValue().ugt(kMost) ||
+  if (!end || end->getValue().ugt(kFarFromWrapping) ||
       (test->getPredicate() != llvm::ICmpInst::ICMP_ULT &&
        test->getPredicate() != llvm::ICmpInst::ICMP_SLT))
     return;

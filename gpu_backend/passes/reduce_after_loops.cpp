@@ -52,57 +52,6 @@ Operation *onlyOp(tl::ReduceOp reduce) {
   return isOfBoth && block.getTerminator()->getOperand(0) == op->getResult(0) ? op : nullptr;
 }
 
-/// The variable that a loop combines with what it reduces.
-struct Running {
-  scf::ForOp loop;
-  unsigned variable = 0;
-  Operation *combine = nullptr;
-  llvm::SmallVector<Operation *, 2> views; ///< from the reduction to `combine`, last first
-  tl::ReduceOp reduce;
-};
-
-/// Maxima and minima by number drop a NaN that the variable begins with.
-bool beginsWithNumber(const Running &running) {
-  if (!isa<arith::MaxNumFOp, arith::MinNumFOp>(running.combine))
-    return true;
-  Attribute value;
-  if (!matchPattern(scf::ForOp(running.loop).getInitArgs()[running.variable], m_Constant(&value)))
-    return false;
-  if (auto number = dyn_cast<FloatAttr>(value))
-    return !number.getValue().isNaN();
-  auto numbers = dyn_cast<SplatElementsAttr>(value);
-  return numbers && !numbers.getSplatValue<llvm::APFloat>().isNaN();
-}
-
-std::optional<Running> match(scf::ForOp loop, unsigned variable) {
-  Value before = loop.getRegionIterArg(variable);
-  Operation *combine = before.hasOneUse() ? *before.user_begin() : nullptr;
-  if (!combine || combine->getBlock() != loop.getBody() || combine->getNumOperands() != 2 ||
-      combine->getNumResults() != 1 || !combine->getResult(0).hasOneUse() ||
-      loop.getYieldedValues()[variable] != combine->getResult(0))
-    return std::nullopt;
-  Running running{loop, variable, combine, {}, {}};
-  Value value = combine->getOperand(combine->getOperand(0) == before ? 1 : 0);
-  while (Operation *op = value.getDefiningOp()) {
-    if (op->getBlock() != loop.getBody() || !op->hasOneUse())
-      return std::nullopt;
-    if ((running.reduce = dyn_cast<tl::ReduceOp>(op)))
-      break;
-    if (!isa<tlg::ConvertLayoutOp, tl::ExpandDimsOp, tl::ReshapeOp>(op))
-      return std::nullopt;
-    running.views.push_back(op);
-    value = op->getOperand(0);
-  }
-  if (!running.reduce || running.reduce.getNumOperands() != 1)
-    return std::nullopt;
-  Operation *function = onlyOp(running.reduce);
-  const bool fits = function && function->getName() == combine->getName() &&
-                    identityOf(combine, getElementTypeOrSelf(before.getType())) &&
-                    beginsWithNumber(running) && isInAnyOrder(running.reduce) &&
-                    isAmongThreads(running.reduce);
-  return fits ? std::optional(running) : std::nullopt;
-}
-
 /// A run of neighbouring bits of the axis, lowest bits last, as a dimension of its own.
 struct Run {
   int64_t size = 1;
@@ -133,63 +82,103 @@ llvm::SmallVector<Run> runsOf(const LinearLayout &layout, const ShapeBits &shape
   return runs;
 }
 
+/// The variable that a loop combines with what it reduces.
+struct Running {
+  scf::ForOp loop;
+  unsigned variable = 0;
+  Operation *combine = nullptr;
+  llvm::SmallVector<Operation *, 2> views; ///< from the reduction to `combine`, last first
+  tl::ReduceOp reduce;
+  llvm::SmallVector<Run> axis; ///< of the reduction
+};
+
+/// Maxima and minima by number drop a NaN that the variable begins with.
+bool beginsWithNumber(const Running &running) {
+  if (!isa<arith::MaxNumFOp, arith::MinNumFOp>(running.combine))
+    return true;
+  Attribute value;
+  if (!matchPattern(scf::ForOp(running.loop).getInitArgs()[running.variable], m_Constant(&value)))
+    return false;
+  if (auto number = dyn_cast<FloatAttr>(value))
+    return !number.getValue().isNaN();
+  auto numbers = dyn_cast<SplatElementsAttr>(value);
+  return numbers && !numbers.getSplatValue<llvm::APFloat>().isNaN();
+}
+
+/// Whether threads then hold about as much as before: the variable may be spread over lanes that
+/// have copies of what is reduced.
+bool isFewEnough(const Running &running) {
+  constexpr int kFew = 8;
+  const auto registersOf = [](Operation *op) {
+    const Type type = op->getResult(0).getType();
+    return isa<RankedTensorType>(type) ? tlg::layoutOf(type).registerCount() : 1;
+  };
+  return registersOf(running.reduce) <= std::max(registersOf(running.combine), kFew);
+}
+
+std::optional<Running> match(scf::ForOp loop, unsigned variable) {
+  Value before = loop.getRegionIterArg(variable);
+  Operation *combine = before.hasOneUse() ? *before.user_begin() : nullptr;
+  if (!combine || combine->getBlock() != loop.getBody() || combine->getNumOperands() != 2 ||
+      combine->getNumResults() != 1 || !combine->getResult(0).hasOneUse() ||
+      loop.getYieldedValues()[variable] != combine->getResult(0))
+    return std::nullopt;
+  Running running{loop, variable, combine, {}, {}, {}};
+  Value value = combine->getOperand(combine->getOperand(0) == before ? 1 : 0);
+  while (Operation *op = value.getDefiningOp()) {
+    if (op->getBlock() != loop.getBody() || !op->hasOneUse())
+      return std::nullopt;
+    if ((running.reduce = dyn_cast<tl::ReduceOp>(op)))
+      break;
+    if (!isa<tlg::ConvertLayoutOp, tl::ExpandDimsOp, tl::ReshapeOp>(op))
+      return std::nullopt;
+    running.views.push_back(op);
+    value = op->getOperand(0);
+  }
+  if (!running.reduce || running.reduce.getNumOperands() != 1)
+    return std::nullopt;
+  Operation *function = onlyOp(running.reduce);
+  const bool fits = function && function->getName() == combine->getName() &&
+                    identityOf(combine, getElementTypeOrSelf(before.getType())) &&
+                    beginsWithNumber(running) && isInAnyOrder(running.reduce) &&
+                    isAmongThreads(running.reduce) && isFewEnough(running);
+  if (!fits)
+    return std::nullopt;
+  const auto type = cast<RankedTensorType>(running.reduce.getOperand(0).getType());
+  running.axis = runsOf(tlg::layoutOf(type), ShapeBits(type.getShape()),
+                        static_cast<int>(running.reduce.getAxis()));
+  return running.axis.empty() ? std::nullopt : std::optional(running);
+}
+
 class Rewriter {
 public:
   explicit Rewriter(const Running &running)
       : running_(running), builder_(running.reduce), location_(running.reduce->getLoc()) {}
 
-  /// Whether it was done.
-  bool run() {
-    tl::ReduceOp reduce = running_.reduce;
-    const auto type = cast<RankedTensorType>(reduce.getOperand(0).getType());
-    const auto axis = static_cast<int>(reduce.getAxis());
-    const llvm::SmallVector<Run> runs =
-        runsOf(tlg::layoutOf(type), ShapeBits(type.getShape()), axis);
-    if (runs.empty())
-      return false;
-    Value held = reduceInThreads(reduce.getOperand(0), axis, runs);
-    const auto heldType = cast<RankedTensorType>(held.getType());
-    if (!isFewEnough(heldType)) {
-      while (held != reduce.getOperand(0)) {
-        Operation *made = held.getDefiningOp();
-        held = made->getOperand(0);
-        made->erase();
-      }
-      return false;
-    }
-    carry(held);
-    reduceBehind(heldType, axis);
-    return true;
+  void run() {
+    carry(reduceInThreads());
+    reduceBehind();
   }
 
 private:
-  /// Each thread's part of the block, with what lanes and warps have along the axis in dimensions
-  /// of their own, from `axis` on.
-  Value reduceInThreads(Value block, int axis, llvm::ArrayRef<Run> runs) {
-    const auto type = cast<RankedTensorType>(block.getType());
-    llvm::SmallVector<int64_t> shape(type.getShape());
-    shape.erase(shape.begin() + axis);
-    for (const auto [i, run] : llvm::enumerate(runs))
-      shape.insert(shape.begin() + axis + static_cast<int64_t>(i), run.size);
-    Value held = reshaped(block, shape);
-    for (int i = static_cast<int>(runs.size()) - 1; i >= 0; --i)
-      if (runs[i].isOfThread)
-        held = reduced(held, axis + i);
-    // One dimension for all that is left of the axis.
-    const auto left = cast<RankedTensorType>(held.getType());
-    int64_t size = 1;
-    llvm::SmallVector<int64_t> merged;
-    const int64_t rest = left.getRank() - (type.getRank() - 1);
-    for (int64_t dim = 0; dim < left.getRank(); ++dim) {
-      if (dim < axis || dim >= axis + rest) {
-        merged.push_back(left.getDimSize(dim));
-        continue;
-      }
-      size *= left.getDimSize(dim);
-      if (dim == axis + rest - 1)
-        merged.push_back(size);
+  /// Each thread's part of the block: along the axis what lanes and warps have of it.
+  Value reduceInThreads() {
+    Value block = running_.reduce.getOperand(0);
+    const llvm::ArrayRef<int64_t> whole = cast<RankedTensorType>(block.getType()).getShape();
+    const auto axis = static_cast<int>(running_.reduce.getAxis());
+    llvm::SmallVector<int64_t> split(whole), left(whole);
+    split.erase(split.begin() + axis);
+    left[axis] = 1;
+    for (const auto [i, run] : llvm::enumerate(running_.axis)) {
+      split.insert(split.begin() + axis + static_cast<int64_t>(i), run.size);
+      if (!run.isOfThread)
+        left[axis] *= run.size;
     }
-    return reshaped(held, merged);
+    Value held = reshaped(block, split);
+    for (int i = static_cast<int>(running_.axis.size()) - 1; i >= 0; --i)
+      if (running_.axis[i].isOfThread)
+        held = reduced(held, axis + i);
+    return reshaped(held, left);
   }
 
   Value reshaped(Value block, llvm::ArrayRef<int64_t> shape) {
@@ -216,15 +205,6 @@ private:
     return part->getResult(0);
   }
 
-  /// Whether threads hold about as much as before: the variable may be spread over lanes that have
-  /// copies of what is reduced.
-  bool isFewEnough(RankedTensorType held) const {
-    constexpr int kFew = 8;
-    const Type type = running_.combine->getResult(0).getType();
-    const int before = isa<RankedTensorType>(type) ? tlg::layoutOf(type).registerCount() : 1;
-    return tlg::layoutOf(held).registerCount() <= std::max(before, kFew);
-  }
-
   /// The loop's variable is what each thread has combined, from nothing on.
   void carry(Value held) {
     scf::ForOp loop = running_.loop;
@@ -245,13 +225,12 @@ private:
     combine->getResult(0).setType(type);
   }
 
-  void reduceBehind(RankedTensorType held, int axis) {
+  void reduceBehind() {
     scf::ForOp loop = running_.loop;
     builder_.setInsertionPointAfter(loop);
     Value all = loop.getResult(running_.variable);
-    llvm::SmallPtrSet<Operation *, 1> made;
-    Value value = reduced(all, axis);
-    made.insert(value.getDefiningOp());
+    Value value = reduced(all, static_cast<int>(running_.reduce.getAxis()));
+    Operation *reduce = value.getDefiningOp();
     const Type wanted = running_.reduce.getResult(0).getType();
     if (value.getType() != wanted)
       value = tlg::ConvertLayoutOp::create(builder_, location_, wanted, value);
@@ -263,9 +242,7 @@ private:
     Operation *last = builder_.clone(*running_.combine);
     last->setOperands({isFirst_ ? begin_ : value, isFirst_ ? value : begin_});
     last->getResult(0).setType(resultType_);
-    all.replaceUsesWithIf(last->getResult(0), [&](OpOperand &use) {
-      return !made.contains(use.getOwner()) && use.getOwner() != last;
-    });
+    all.replaceAllUsesExcept(last->getResult(0), reduce);
     for (Operation *view : running_.views)
       view->erase();
     running_.reduce->erase();

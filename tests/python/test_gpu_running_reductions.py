@@ -19,8 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def reductions_in_loops(compiled: Any) -> list[bool]:
-    """For each reduction behind the first loop's head, whether it is in a loop and among threads:
-    one of all that a thread has leaves the axis out of a reshaped block."""
+    """For each reduction of a kernel whose loops are not nested, whether it is in a loop."""
     found, depth = [], 0
     for line in compiled.asm["tlg"].splitlines():
         depth += line.count("scf.for")
