@@ -90,16 +90,20 @@ constexpr int64_t kManyVectors = 8;
 /// Vectors that are loaded for the rows and columns of a tile.
 struct VectorLoads {
   int64_t times = 0;
-  llvm::SmallVector<int64_t, 3> widths; ///< along each dimension, of the narrowest load; 0: none
+  llvm::SmallVector<int64_t, 3> widths;    ///< along each dimension, of the narrowest load; 0: none
+  llvm::SmallVector<bool, 3> areScattered; ///< along each dimension, elements of some load
 
   /// Adds a load, `width` elements at a time, of what `repetition` repeats.
-  void add(tl::BroadcastOp repetition, int64_t timesLoaded, int64_t width) {
+  void add(tl::BroadcastOp repetition, int64_t timesLoaded, int64_t width, bool isScattered) {
     times += timesLoaded;
     widths.resize(blockType(repetition).getRank(), 0);
+    areScattered.resize(widths.size(), false);
     const llvm::ArrayRef<int64_t> vector = blockType(repetition->getOperand(0)).getShape();
-    for (auto [least, size] : llvm::zip(widths, vector))
-      if (size > 1)
-        least = least == 0 ? width : std::min(least, width);
+    for (auto [dim, size] : llvm::enumerate(vector))
+      if (size > 1) {
+        widths[dim] = widths[dim] == 0 ? width : std::min(widths[dim], width);
+        areScattered[dim] |= isScattered;
+      }
   }
 };
 
@@ -154,6 +158,7 @@ private:
   };
 
   void joinRelated(func::FuncOp function);
+  bool isScattered(Operation *load) const;
   void *leaderOf(Value block) const;
   Key keyOf(Operation *access) const {
     return {leaderOf(accessedData(access)), axes_.orderOf(access->getOperand(0))[0]};
@@ -197,6 +202,12 @@ void AccessLayouts::joinRelated(func::FuncOp function) {
   });
 }
 
+/// Whether a vector's elements lie where loaded numbers say, each alone.
+bool AccessLayouts::isScattered(Operation *load) const {
+  Value pointer = load->getOperand(0);
+  return axes_.loadedDims(pointer)[0] && axes_.at(pointer).dims[0].contiguity == 1;
+}
+
 void *AccessLayouts::leaderOf(Value block) const {
   const auto leader = related_.findLeader(block.getAsOpaquePointer());
   return leader != related_.member_end() ? *leader : block.getAsOpaquePointer();
@@ -223,11 +234,12 @@ void AccessLayouts::chooseWidths(func::FuncOp function) {
     if (isa<tl::LoadOp>(op) && blockType(op->getResult(0)).getRank() == 1)
       for (tl::BroadcastOp repetition : repetitionsOf(op->getResult(0)))
         vectors_[leaderOf(repetition)].add(repetition, timesRun(op),
-                                           accessWidth(op, axes_, target_, 0));
+                                           accessWidth(op, axes_, target_, 0), isScattered(op));
 }
 
 /// What a thread loads for many rows and columns of a tile costs more than the tile's own accesses,
-/// which their masks may make narrow: it has neighbours along both dimensions.
+/// which their masks may make narrow: it has neighbours along both dimensions. Not of vectors whose
+/// elements are scattered: each lane loads one, as lanes that load the same are as much work.
 void AccessLayouts::takeVectors(Key key, Group &group) {
   const auto found = vectors_.find(key.first);
   if (found == vectors_.end())
@@ -241,7 +253,10 @@ void AccessLayouts::takeVectors(Key key, Group &group) {
   if (loads.times < kManyVectors * times || llvm::is_contained(loads.widths, 0))
     return;
   group.neighbours = loads.widths;
-  group.width = std::max(group.width, std::min(unmasked, loads.widths[key.second]));
+  if (loads.areScattered[key.second])
+    group.width = 1;
+  else
+    group.width = std::max(group.width, std::min(unmasked, loads.widths[key.second]));
 }
 
 /// Has warps share the rows of a block that are combined along `dim`, not each row, where a thread

@@ -6,23 +6,41 @@
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
-#include <numeric>
+#include <optional>
 
 using namespace mlir;
 
 namespace blockscope::gpu {
 namespace {
 
-constexpr int kNew = -1; ///< a dimension that the block did not have
+/// For each dimension of a use those of the block that it was made of: none where it is new.
+using Dims = llvm::SmallVector<llvm::SmallVector<int, 2>, 4>;
 
-using Dims = llvm::SmallVector<int, 4>;
+/// The dimensions of a reshape's result, each of one or more neighbours of the operand; nothing
+/// where one of the operand is taken apart.
+std::optional<Dims> merged(tl::ReshapeOp reshape, const Dims &dims) {
+  const llvm::ArrayRef<int64_t> from =
+      cast<RankedTensorType>(reshape->getOperand(0).getType()).getShape();
+  Dims result;
+  size_t next = 0;
+  for (const int64_t size : cast<RankedTensorType>(reshape.getType()).getShape()) {
+    auto &parts = result.emplace_back();
+    for (int64_t left = size; left > 1; left /= from[next++]) {
+      if (left % from[next] != 0)
+        return std::nullopt;
+      llvm::append_range(parts, dims[next]);
+    }
+  }
+  return result;
+}
 
 class Uses {
 public:
   explicit Uses(Value block)
       : after_(cast<RankedTensorType>(block.getType()).getRank(), kNeverCombined) {
     Dims dims(after_.size());
-    std::iota(dims.begin(), dims.end(), 0);
+    for (auto [dim, of] : llvm::enumerate(dims))
+      of.push_back(static_cast<int>(dim));
     add(block, dims);
     for (size_t next = 0; next < open_.size(); ++next) {
       const auto [value, of] = open_[next];
@@ -31,7 +49,7 @@ public:
     }
   }
 
-  const Dims &after() const { return after_; }
+  const llvm::SmallVector<int, 4> &after() const { return after_; }
 
 private:
   void add(Value value, const Dims &dims) {
@@ -45,12 +63,12 @@ private:
   }
 
   void combineAlong(const Dims &dims, int64_t axis) {
-    if (dims[axis] == kNew)
-      return;
-    int &after = after_[dims[axis]];
-    const auto left = llvm::count_if(dims, [](int dim) { return dim != kNew; });
-    const int gone = static_cast<int>(after_.size()) - static_cast<int>(left);
-    after = after == kNeverCombined ? gone : std::min(after, gone);
+    size_t left = 0;
+    for (const auto &of : dims)
+      left += of.size();
+    const int gone = static_cast<int>(after_.size() - left);
+    for (const int dim : dims[axis])
+      after_[dim] = after_[dim] == kNeverCombined ? gone : std::min(after_[dim], gone);
   }
 
   void follow(OpOperand &use, Dims dims) {
@@ -63,13 +81,16 @@ private:
       combineAlong(dims, scan.getAxis());
       addAll(op->getResults(), dims);
     } else if (auto expand = dyn_cast<tl::ExpandDimsOp>(op)) {
-      dims.insert(dims.begin() + expand.getAxis(), kNew);
+      dims.insert(dims.begin() + expand.getAxis(), Dims::value_type());
       addAll(op->getResults(), dims);
     } else if (auto trans = dyn_cast<tl::TransOp>(op)) {
       Dims moved;
       for (const int32_t dim : trans.getOrder())
         moved.push_back(dims[dim]);
       addAll(op->getResults(), moved);
+    } else if (auto reshape = dyn_cast<tl::ReshapeOp>(op)) {
+      if (const std::optional<Dims> whole = merged(reshape, dims))
+        addAll(op->getResults(), *whole);
     } else if (isa<scf::YieldOp>(op)) {
       if (auto loop = dyn_cast<scf::ForOp>(op->getParentOp())) {
         add(loop.getRegionIterArg(use.getOperandNumber()), dims);
@@ -80,7 +101,7 @@ private:
     }
   }
 
-  Dims after_;
+  llvm::SmallVector<int, 4> after_;
   llvm::SmallVector<std::pair<Value, Dims>> open_;
   llvm::DenseSet<Value> seen_;
 };

@@ -200,3 +200,35 @@ def test_lanes_that_swap_name_the_constant(rows: int, n: int, warps: int) -> Non
     np.testing.assert_array_equal(out, x - 2 * np.roll(x, n // 2, 1))
     ptx = ptx_of(turned_around, out, x, warps=warps, **constants)
     assert "shfl.sync.bfly" in ptx and "shfl.sync.idx" not in ptx
+
+
+@triton.jit
+def by_numbers(
+    out_ptr, q_ptr, table_ptr, i_ptr, n, PARTS: tl.constexpr, Q: tl.constexpr, T: tl.constexpr
+):
+    q, t = tl.arange(0, Q), tl.arange(0, T)
+    total = tl.zeros((Q, T), tl.float32)
+    for part in range(PARTS):
+        places = tl.load(i_ptr + t * PARTS + part)
+        for d in range(4):
+            x = tl.load(q_ptr + q * (4 * PARTS) + 4 * part + d)
+            y = tl.load(table_ptr + (part * n + places) * 4 + d)
+            total += x[:, None] * y[None, :]
+    tl.store(out_ptr + q[:, None] * T + t[None, :], total)
+
+
+def test_scattered_elements_of_a_tile_are_loaded_by_a_lane_each() -> None:
+    """For vectors of the store each thread would load four, and groups of lanes the same."""
+    rng = np.random.default_rng(6)
+    parts, n, q, t = 3, 50, 16, 32
+    x = rng.integers(-3, 4, (q, parts, 4)).astype(np.float32)
+    table = rng.integers(-3, 4, (parts, n, 4)).astype(np.float32)
+    i = rng.integers(0, n, (t, parts)).astype(np.int32)
+    out = np.zeros((q, t), np.float32)
+    constants = {"PARTS": parts, "Q": q, "T": t}
+    launcher("sm_90a")(by_numbers, [out, x, table, i, n], 4, constants)
+    np.testing.assert_array_equal(out, np.einsum("qpd,tpd->qt", x, table[np.arange(parts), i]))
+    ptx = ptx_of(by_numbers, out, x, table, i, 64, warps=4, **constants)
+    # Of each part one of the places, one of the table and four of q, all four numbers at once.
+    assert len(re.findall(r"ld\.global", ptx)) == 6 * parts
+    assert "st.global.v4" not in ptx

@@ -614,3 +614,30 @@ def test_loads_of_an_iteration_begin_together(
     assert "bra \t$L__pinned0;" in kernel.asm["ptx"]
     ptx_machine.run(kernel, [x, out, np.int32(2), np.int32(columns)], (2,))
     np.testing.assert_allclose(out, x.astype(np.float64).var(1), rtol=1e-5)
+
+
+@triton.jit
+def window_kernel(x_ptr, out_ptr, n, WINDOW: tl.constexpr, N: tl.constexpr):
+    """The largest of each window of a picture with rows of N + WINDOW elements."""
+    at = tl.arange(0, N)
+    near = tl.arange(0, WINDOW)
+    rows, columns = at // n, at % n
+    i = rows[:, None, None] + near[None, :, None]
+    j = columns[:, None, None] + near[None, None, :]
+    windows = tl.load(x_ptr + i * (n + WINDOW) + j)
+    tl.store(out_ptr + at, tl.max(tl.reshape(windows, (N, WINDOW * WINDOW)), 1))
+
+
+def test_of_windows_lanes_share_rows_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a reshape stands before the reduction: rows of a window lie in one thread, and
+    lanes exchange what is left of its columns."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    n, window, size = 32, 4, 1024
+    x = np.random.default_rng(5).standard_normal((n + window, n + window)).astype(np.float32)
+    out = np.empty((n, n), np.float32)
+    kernel = window_kernel.warmup(x, out, n, window, size, grid=(1,), arch="sm_90a", num_warps=4)
+    ptx_matrix_machine.run(kernel, [x, out, n])
+    views = np.lib.stride_tricks.sliding_window_view(x, (window, window))[:n, :n]
+    np.testing.assert_array_equal(out, views.max((2, 3)))
+    windows_of_a_thread = size * window * window // 128 // window
+    assert kernel.asm["ptx"].count("shfl") <= 2 * windows_of_a_thread
