@@ -55,15 +55,15 @@ LinearLayout ofMatrices(Dimension from, Dimension to, int64_t warpCount) {
   return finished(std::move(layout), from, to, warpCount);
 }
 
-/// Vectors of 16 bytes along both; bit i of `alongTo` says whether lane bit i goes along `to`.
-std::optional<LinearLayout> ofVectors(Dimension from, Dimension to, int elementBytes, int alongTo,
-                                      int64_t warpCount) {
-  const int bits = static_cast<int>(llvm::Log2_32(kVectorBytes / elementBytes));
-  if (from.left() < bits || to.left() < bits)
+/// 2^`fromBits` and 2^`toBits` neighbours of a thread; bit i of `alongTo` says whether lane bit i
+/// goes along `to`.
+std::optional<LinearLayout> ofVectors(Dimension from, Dimension to, int fromBits, int toBits,
+                                      int alongTo, int64_t warpCount) {
+  if (from.left() < fromBits || to.left() < toBits)
     return std::nullopt;
   LinearLayout layout;
-  from.take(bits, layout.registers);
-  to.take(bits, layout.registers);
+  from.take(fromBits, layout.registers);
+  to.take(toBits, layout.registers);
   for (int lane = 0; lane < kLaneBits; ++lane) {
     Dimension &dimension = (alongTo >> lane & 1) != 0 ? to : from;
     if (dimension.left() == 0)
@@ -72,6 +72,33 @@ std::optional<LinearLayout> ofVectors(Dimension from, Dimension to, int elementB
   }
   return finished(std::move(layout), from, to, warpCount);
 }
+
+/// How many bits of an element's number a vector has at most.
+int vectorBits(const SharedLayout &shared) {
+  return static_cast<int>(llvm::Log2_32(kVectorBytes / shared.elementBytes));
+}
+
+/// The layout of fewest wavefronts so far.
+struct Best {
+  std::optional<LinearLayout> layout;
+  int wavefronts = 0;
+
+  /// Tries all orders of the lanes.
+  void take(const Dimension &fromDimension, const Dimension &toDimension, int fromBits, int toBits,
+            const SharedLayout &from, const SharedLayout &to, int64_t warpCount) {
+    for (int alongTo = 0; alongTo < 1 << kLaneBits; ++alongTo) {
+      const std::optional<LinearLayout> tried =
+          ofVectors(fromDimension, toDimension, fromBits, toBits, alongTo, warpCount);
+      if (!tried)
+        continue;
+      const int needed = vectorLoad(*tried, from).wavefronts + vectorStore(*tried, to).wavefronts;
+      if (!layout || needed < wavefronts) {
+        layout = tried;
+        wavefronts = needed;
+      }
+    }
+  }
+};
 
 } // namespace
 
@@ -86,21 +113,20 @@ std::optional<LinearLayout> transposingLayout(llvm::ArrayRef<int64_t> shape,
       return std::nullopt;
     return ofMatrices(fromDimension, toDimension, warpCount);
   }
-  std::optional<LinearLayout> best;
-  int fewest = 0;
-  for (int alongTo = 0; alongTo < 1 << kLaneBits; ++alongTo) {
-    const std::optional<LinearLayout> layout =
-        ofVectors(fromDimension, toDimension, from.elementBytes, alongTo, warpCount);
-    if (!layout)
-      continue;
-    const int wavefronts =
-        vectorLoad(*layout, from).wavefronts + vectorStore(*layout, to).wavefronts;
-    if (!best || wavefronts < fewest) {
-      best = layout;
-      fewest = wavefronts;
-    }
-  }
-  return best;
+  Best best;
+  best.take(fromDimension, toDimension, vectorBits(from), vectorBits(from), from, to, warpCount);
+  return best.layout;
+}
+
+std::optional<LinearLayout> layoutBetween(llvm::ArrayRef<int64_t> shape, const SharedLayout &from,
+                                          const SharedLayout &to, int toDim, int64_t warpCount) {
+  const ShapeBits bits(shape);
+  const Dimension fromDimension(bits, 1 - toDim, from), toDimension(bits, toDim, to);
+  Best best;
+  for (int fromBits = 0; fromBits <= vectorBits(from); ++fromBits)
+    for (int toBits = 0; toBits <= vectorBits(to); ++toBits)
+      best.take(fromDimension, toDimension, fromBits, toBits, from, to, warpCount);
+  return best.layout;
 }
 
 } // namespace blockscope::gpu

@@ -17,4 +17,12 @@ std::optional<LinearLayout> transposingLayout(llvm::ArrayRef<int64_t> shape,
                                               const SharedLayout &from, const SharedLayout &to,
                                               int toDim, int64_t warpCount);
 
+/// The layout in which threads load a block from `from`, compute each element of what they store to
+/// `to`, and meet the fewest bank conflicts on both sides; how many neighbours a thread has along
+/// either dimension is open.
+///
+/// Shapes: as above. Nothing where the block has fewer elements than a warp has lanes.
+std::optional<LinearLayout> layoutBetween(llvm::ArrayRef<int64_t> shape, const SharedLayout &from,
+                                          const SharedLayout &to, int toDim, int64_t warpCount);
+
 } // namespace blockscope::gpu

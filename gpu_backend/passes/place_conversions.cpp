@@ -27,6 +27,19 @@ constexpr int64_t kBarriers = 16;
 /// Whether an op repeats a smaller block, of which another layout is made by converting that one.
 bool repeats(Operation *op) { return isa_and_nonnull<tl::BroadcastOp, tl::ExpandDimsOp>(op); }
 
+/// Whether an op computes something simple, element by element, of nothing but smaller blocks that
+/// it repeats, numbers and ranges: it is computed again in another layout.
+bool combinesRepeated(Operation *op, int depth = 2) {
+  const OpFacts *facts = op ? tl::factsOf(op) : nullptr;
+  return facts && depth > 0 && facts->cost <= OpCost::Simple && tl::isElementwise(op) &&
+         op->getNumResults() == 1 && isMemoryEffectFree(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) {
+           Operation *source = operand.getDefiningOp();
+           return !isBlock(operand) || isSplat(source) || repeats(source) ||
+                  isa_and_nonnull<tl::RangeOp>(source) || combinesRepeated(source, depth - 1);
+         });
+}
+
 /// Whether a conversion right before an operand costs nothing: what TMA stores goes through shared
 /// memory, from any layout, also by way of ops that only name its elements anew (storeByTma).
 bool takesAny(OpOperand &operand) {
@@ -53,6 +66,62 @@ int64_t costOf(Value value) {
   const int64_t stored = cast<ShapedType>(value.getType()).getNumElements() / threads;
   return kBarriers + tlg::elementBytes(value.getType()) *
                          (std::max<int64_t>(stored, 1) + layout.registerCount());
+}
+
+/// What `value` costs in `layout`, if smaller blocks are converted and the rest is computed again:
+/// an instruction for each element and op.
+int64_t costAgain(Value value, const LinearLayout &layout) {
+  if (tlg::layoutOf(convertedFrom(value).getType()) == layout)
+    return 0;
+  Operation *op = value.getDefiningOp();
+  if (isSplat(op) || isa_and_nonnull<tl::RangeOp>(op))
+    return 0;
+  if (!repeats(op) && !combinesRepeated(op))
+    return costOf(value);
+  int64_t cost = repeats(op) ? 0 : layout.registerCount();
+  for (OpOperand &operand : op->getOpOperands())
+    if (isBlock(operand.get()))
+      cost += costAgain(operand.get(), *operandLayout(op, operand.getOperandNumber(), layout));
+  return cost;
+}
+
+/// Makes `value` in `layout` that way.
+Value madeAgain(OpBuilder &builder, Value value, const LinearLayout &layout) {
+  if (Value source = convertedFrom(value); tlg::layoutOf(source.getType()) == layout)
+    return source;
+  Operation *op = value.getDefiningOp();
+  if (!isSplat(op) && !isa_and_nonnull<tl::RangeOp>(op) && !repeats(op) && !combinesRepeated(op))
+    return tlg::ConvertLayoutOp::create(builder, value.getLoc(),
+                                        tlg::withLayout(value.getType(), layout), value);
+  IRMapping made;
+  for (OpOperand &operand : op->getOpOperands())
+    if (isBlock(operand.get())) {
+      const OpBuilder::InsertionGuard guard(builder);
+      builder.setInsertionPointAfterValue(operand.get());
+      made.map(operand.get(), madeAgain(builder, operand.get(),
+                                        *operandLayout(op, operand.getOperandNumber(), layout)));
+    }
+  return cloneInLayout(builder, op, made, layout);
+}
+
+/// Computes what conversions have as a result again where that costs less.
+void computeAgain(Block &block) {
+  llvm::SmallVector<tlg::ConvertLayoutOp> conversions(block.getOps<tlg::ConvertLayoutOp>());
+  for (tlg::ConvertLayoutOp conversion : conversions) {
+    Value source = convertedFrom(conversion.getResult());
+    Operation *op = source.getDefiningOp();
+    const LinearLayout layout = tlg::layoutOf(conversion.getType());
+    if (!op || op->getBlock() != &block || !combinesRepeated(op) ||
+        costAgain(source, layout) >= costOf(source))
+      continue;
+    OpBuilder builder(op);
+    conversion.getResult().replaceAllUsesWith(madeAgain(builder, source, layout));
+    while (conversion && conversion->use_empty()) {
+      auto before = conversion.getSource().getDefiningOp<tlg::ConvertLayoutOp>();
+      conversion->erase();
+      conversion = before;
+    }
+  }
 }
 
 /// Elementwise ops between two layouts in which threads have as many elements: only what is moved
@@ -107,6 +176,7 @@ void placeConversions(func::FuncOp function, bool inPipelines) {
   function.walk([&](Block *block) {
     if (isPipelined(*block) != inPipelines)
       return;
+    computeAgain(*block);
     bool changed = true;
     llvm::DenseSet<Operation *> seen;
     while (changed) {

@@ -5,8 +5,10 @@
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/layout/shuffle_plan.h"
 #include "gpu_backend/layout/transposing_layout.h"
+#include "gpu_backend/passes/block_queries.h"
 #include "gpu_backend/passes/clone_in_layout.h"
 #include "gpu_backend/passes/same_elements.h"
+#include "gpu_backend/passes/wanted_layouts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -284,6 +286,48 @@ Value readTransposed(OpBuilder &builder, Value value, const SharedLayout &to, in
   return tlg::LocalLoadOp::create(builder, value.getLoc(), tlg::withLayout(type, *layout), buffer);
 }
 
+/// The read of shared memory that `value` is computed from element by element; null where it is
+/// none.
+tlg::LocalLoadOp readOf(Value value) {
+  llvm::SmallSetVector<Value, 16> open;
+  open.insert(value);
+  for (size_t i = 0; i < open.size(); ++i) {
+    Operation *op = open[i].getDefiningOp();
+    if (auto load = dyn_cast_or_null<tlg::LocalLoadOp>(op))
+      return load;
+    if (op && tl::isElementwise(op))
+      for (Value operand : op->getOperands())
+        if (isBlock(operand))
+          open.insert(operand);
+  }
+  return {};
+}
+
+/// Converts what is computed from blocks in shared memory and stored along `dim` where many lanes
+/// would meet in the same banks: read in the layout of the result, it is no more work. Null where
+/// there is nothing to gain.
+tlg::ConvertLayoutOp convertedForStore(OpBuilder &builder, Value value, const SharedLayout &to,
+                                       int dim) {
+  constexpr int kManyWays = 4;
+  const auto type = cast<RankedTensorType>(value.getType());
+  tlg::LocalLoadOp load = type.getRank() == 2 ? readOf(value) : tlg::LocalLoadOp();
+  if (!load || load.getResult() == value)
+    return {};
+  const LinearLayout layout = tlg::layoutOf(type);
+  const SharedAccess store = vectorStore(layout, to);
+  if (store.conflictWays() < kManyWays)
+    return {};
+  const SharedLayout from = tlg::sharedLayoutOf(cast<tlg::SharedType>(load.getSource().getType()));
+  const std::optional<LinearLayout> other =
+      layoutBetween(type.getShape(), from, to, dim, layout.warpCount());
+  if (!other || other->registerCount() > layout.registerCount() ||
+      2 * (vectorLoad(*other, from).wavefronts + vectorStore(*other, to).wavefronts) >
+          store.wavefronts)
+    return {};
+  return tlg::ConvertLayoutOp::create(builder, value.getLoc(), tlg::withLayout(type, *other),
+                                      value);
+}
+
 /// Whether a dot takes an operand from registers as it is.
 bool isReadFromRegisters(Operation *dot, unsigned operand) {
   auto wgmma = dyn_cast<tlg::WgmmaOp>(dot);
@@ -444,6 +488,10 @@ void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value va
   // What is computed in two layouts is stored from the other one, and computed once.
   if (stored == value && value.hasOneUse() && value.getParentBlock() == dot->getBlock())
     stored = sameInOtherLayout(value, dot);
+  tlg::ConvertLayoutOp conversion;
+  if (stored == value && !isOutside && isa<tlg::WgmmaOp>(dot))
+    if ((conversion = convertedForStore(builder, value, layout, dim)))
+      stored = conversion.getResult();
   auto store = tlg::LocalStoreOp::create(builder, location, stored, buffer);
   // The operand in registers is made when those are free through which this one went.
   if (stored.getDefiningOp<tlg::LocalLoadOp>() && stored != value && operand == 1 &&
@@ -472,6 +520,10 @@ void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value va
       return stagedOrder(user) == stagedOrder(dot) &&
              (isOutside ? isMadeOutside(user, value) : dot->isBeforeInBlock(user));
     });
+  if (conversion && !readInWantedLayout(conversion)) {
+    conversion.getResult().replaceAllUsesWith(value);
+    conversion->erase();
+  }
   if (Operation *op = value.getDefiningOp(); op && op->use_empty() && isa<tlg::LocalLoadOp>(op))
     op->erase();
 }

@@ -40,9 +40,9 @@ bool isBeforeLoopOf(Value block, Operation *root) {
 /// Whether a block that repeats a smaller one can be made in `layout` for `root`: from scalars,
 /// ranges, what is read from shared memory beside it, and what is converted before its loop; with
 /// no op on more elements a thread than it is made of, or than half of `layout`. `left`: how many
-/// ops that may take.
-bool canMakeIn(Value block, const LinearLayout &layout, Operation *root, size_t mostBits,
-               int &left) {
+/// ops that may take; `keptBits`: how many elements a thread may keep through the loop, 2^n.
+bool canMakeIn(Value block, const LinearLayout &layout, Operation *root, size_t mostBits, int &left,
+               size_t keptBits = kMostKeptBits) {
   const LinearLayout before = tlg::layoutOf(block.getType());
   if (before == layout)
     return true;
@@ -54,10 +54,10 @@ bool canMakeIn(Value block, const LinearLayout &layout, Operation *root, size_t 
   if (isa<tlg::LocalLoadOp>(op))
     return op->getBlock() == root->getBlock() && layout.registers.size() <= mostBits;
   if (isa<tl::LoadOp>(op))
-    return isBeforeLoopOf(block, root) &&
-           layout.registers.size() <= std::min(mostBits, kMostKeptBits);
+    return isBeforeLoopOf(block, root) && layout.registers.size() <= std::min(mostBits, keptBits);
   if (auto convert = dyn_cast<tlg::ConvertLayoutOp>(op)) // made by lanes that share it
-    return canMakeIn(convert.getSource(), layout, root, mostBits, left);
+    return canMakeIn(convert.getSource(), layout, root, mostBits, left,
+                     std::max(keptBits, before.registers.size())); // it keeps as many now
   const bool repeats = isa<tl::BroadcastOp>(op);
   if (!isMemoryEffectFree(op) || !(repeats || tl::isElementwise(op) || isa<tl::ExpandDimsOp>(op)) ||
       (!repeats && layout.registers.size() > std::max(before.registers.size(), mostBits)))
@@ -66,7 +66,7 @@ bool canMakeIn(Value block, const LinearLayout &layout, Operation *root, size_t 
     if (!isBlock(operand.get()))
       continue;
     const auto wanted = operandLayout(op, operand.getOperandNumber(), layout);
-    if (!wanted || !canMakeIn(operand.get(), *wanted, root, mostBits, left))
+    if (!wanted || !canMakeIn(operand.get(), *wanted, root, mostBits, left, keptBits))
       return false;
   }
   return true;
@@ -222,6 +222,14 @@ void readInWantedLayouts(func::FuncOp function) {
   }
   if (changed)
     eraseUnused(function);
+}
+
+bool readInWantedLayout(tlg::ConvertLayoutOp conversion) {
+  Tree tree(conversion);
+  if (!tree.find())
+    return false;
+  tree.build();
+  return true;
 }
 
 } // namespace blockscope::gpu

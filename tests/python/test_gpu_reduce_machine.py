@@ -641,3 +641,28 @@ def test_of_windows_lanes_share_rows_only(monkeypatch: pytest.MonkeyPatch) -> No
     np.testing.assert_array_equal(out, views.max((2, 3)))
     windows_of_a_thread = size * window * window // 128 // window
     assert kernel.asm["ptx"].count("shfl") <= 2 * windows_of_a_thread
+
+
+@triton.jit
+def chosen_kernel(x_ptr, out_ptr, TIMES: tl.constexpr, M: tl.constexpr, N: tl.constexpr):
+    """Marks the largest of each column, the next one and so on."""
+    row, column = tl.arange(0, M)[:, None], tl.arange(0, N)[None, :]
+    at = row * N + column
+    x = tl.load(x_ptr + at)
+    x = tl.dot(x, (tl.arange(0, N)[:, None] == column).to(tl.float16))  # in the layout of a dot
+    for i in range(TIMES):
+        best = tl.argmax(x, 0)[None, :]
+        tl.store(out_ptr + at, tl.full((M, N), 1, tl.int8), mask=row == best)
+        x = tl.where(row == best, -1000, x)
+
+
+def test_masks_of_vectors_are_made_in_both_layouts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the store and of what is compared: no mask goes from one to the other."""
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    rng = np.random.default_rng(5)
+    x = rng.permuted(np.tile(np.arange(32, dtype=np.float16)[:, None], (1, 64)), axis=0)
+    out = np.zeros((32, 64), np.int8)
+    kernel = chosen_kernel.warmup(x, out, 3, 32, 64, grid=(1,), arch="sm_90a", num_warps=4)
+    ptx_matrix_machine.run(kernel, [x, out])
+    np.testing.assert_array_equal(out, x >= 29)
+    assert not re.search(r"convert_layout .*tensor<32x64xi1", kernel.asm["tlg"])

@@ -136,6 +136,46 @@ def test_elements_that_lie_apart_go_to_shared_memory_in_vectors(
 
 
 @triton.jit
+def packed_dot_kernel(
+    a_ptr, b_ptr, scale_ptr, c_ptr, depth, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr
+):
+    m, n, k = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    a_ptrs = a_ptr + m[:, None] * depth + k[None, :]
+    b_ptrs = b_ptr + (k[:, None] // 2) * N + n[None, :]
+    scale = tl.load(scale_ptr + n)[None, :]
+    total = tl.zeros((M, N), tl.float32)
+    for _ in range(0, depth, K):
+        a = tl.load(a_ptrs).to(tl.float32)
+        b = (tl.load(b_ptrs) >> (k[:, None] % 2 * 4)) & 15
+        total += tl.dot(a, (b.to(tl.float32) - 8) * scale)
+        a_ptrs += K
+        b_ptrs += K // 2 * N
+    tl.store(c_ptr + m[:, None] * N + n[None, :], total)
+
+
+@pytest.mark.parametrize("arch", ["sm_90a"])
+@pytest.mark.parametrize("depth", [0, 32, 96])
+def test_what_is_computed_lies_where_its_store_meets_no_conflicts(
+    depth: int, arch: str, kernels: Any
+) -> None:
+    """The second operand comes in rows, and lies along K for the dot. In the layout of the load all
+    lanes would store to the same banks."""
+    m, n, k = 64, 256, 32
+    a = torch.randint(-4, 5, (m, depth)).half()
+    packed = torch.randint(0, 256, (depth // 2, n), dtype=torch.uint8)
+    scale = 2.0 ** torch.randint(-2, 3, (n,))
+    c = torch.empty(m, n)
+    packed_dot_kernel[(1,)](a, packed, scale, c, depth, M=m, N=n, K=k, num_warps=4)
+    b = torch.stack([packed & 15, packed >> 4], 1).view(depth, n).float() - 8
+    assert torch.equal(c, a.float() @ (b * scale))
+    text = kernels[0].asm["tlg"]
+    (name,) = re.findall(r"tlg\.local_store .* : tensor<32x256xf32, #(\w+)>", text)
+    (lanes,) = re.findall(rf"#{name} = .* lanes = \[([^]]*)\]", text)
+    along_k = [basis for basis in lanes.split(", ") if int(basis) >= n]
+    assert len(along_k) >= 2
+
+
+@triton.jit
 def reverse_kernel(x_ptr, n, BLOCK: tl.constexpr):
     """Both halves of a row change places."""
     low = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)

@@ -422,6 +422,34 @@ def scaled_rows(x_ptr, scale_ptr, shift_ptr, out_ptr, SIZE: tl.constexpr, BLOCK:
     tl.store(out_ptr + tl.program_id(0) * SIZE + columns, y, mask)
 
 
+@blockscope.jit
+def composed(left_a, left_b, right_a, right_b):
+    return left_a * right_a, right_a * left_b + right_b
+
+
+@blockscope.jit
+def long_scan(a_ptr, b_ptr, out_ptr, chunks, n, s, L: tl.constexpr, S: tl.constexpr):
+    row, column = tl.arange(0, L), tl.arange(0, S)
+    gain, value = tl.full([S], 1, tl.float32), tl.zeros([S], tl.float32)
+    for chunk in range(chunks):
+        at = tl.program_id(0) * n * s + (chunk * L + row)[:, None] * s + column[None, :]
+        mask = (chunk * L + row < n)[:, None] & (column < s)[None, :]
+        a, b = tl.load(a_ptr + at, mask, 1), tl.load(b_ptr + at, mask, 0)
+        a, b = tl.associative_scan((a, b), 0, composed)
+        b += a * value[None, :]
+        a *= gain[None, :]
+        tl.store(out_ptr + at, b, mask)
+        last = (row == tl.minimum(L, n - chunk * L) - 1)[:, None]
+        gain, value = tl.sum(tl.where(last, a, 0), 0), tl.sum(tl.where(last, b, 0), 0)
+
+
+def test_several_small_programs_more_run_with_few_registers_less():
+    """Two warps: of programs with up to 128 registers eight run, with more six at most."""
+    kernel = compiled(long_scan, *(tl.float32,) * 3, 5, 640, 16, L=128, S=16, num_warps=2)
+    assert ".minnctapersm 8" in kernel.asm["ptx"]
+    assert kernel.n_regs <= 128 and kernel.n_spills == 0
+
+
 def test_few_registers_less_let_more_programs_run():
     """16 warps: four programs on a multiprocessor have 32 registers a thread, three have 40."""
     types = (tl.bfloat16,) * 4

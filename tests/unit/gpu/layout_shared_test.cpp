@@ -123,6 +123,25 @@ TEST(LayoutSharedTest, BlocksMoveToTheirOtherDimension) {
   EXPECT_FALSE(transposingLayout(small, plainShared(6, 4), plainShared(6, 4), 0, 4));
 }
 
+TEST(LayoutSharedTest, BetweenTwoBuffersThreadsMeetFewConflicts) {
+  for (const int64_t warps : {4, 8})
+    for (const int toBytes : {1, 4}) {
+      const int64_t shape[] = {32, 256};
+      const ShapeBits bits(shape);
+      const SharedLayout to = swizzledShared(shape, 0, toBytes, 32 * toBytes);
+      SharedLayout from = plainShared(bits.width(), 1);
+      from.offsets[bits.shift(0)] = 0; // packed: two rows are one
+      const std::optional<LinearLayout> layout = layoutBetween(shape, from, to, 0, warps);
+      ASSERT_TRUE(layout);
+      EXPECT_TRUE(isSurjective(*layout, bits.width()));
+      EXPECT_EQ(layout->warpCount(), warps);
+      EXPECT_LE(vectorStore(*layout, to).conflictWays(), 2);
+      EXPECT_LE(vectorLoad(*layout, from).conflictWays(), 2);
+    }
+  const int64_t small[] = {2, 8};
+  EXPECT_FALSE(layoutBetween(small, plainShared(4, 4), plainShared(4, 4), 0, 4));
+}
+
 TEST(LayoutSharedTest, AccumulatorsStoreToSwizzledTilesByStmatrix) {
   const int64_t shape[] = {64, 128};
   const SharedLayout shared = swizzledShared(shape, 1, 2, 128);
