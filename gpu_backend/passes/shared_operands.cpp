@@ -520,7 +520,9 @@ void stageOperand(OpBuilder &builder, Operation *dot, unsigned operand, Value va
       return stagedOrder(user) == stagedOrder(dot) &&
              (isOutside ? isMadeOutside(user, value) : dot->isBeforeInBlock(user));
     });
-  if (conversion && !readInWantedLayout(conversion)) {
+  if (conversion && readInWantedLayout(conversion))
+    return; // `value` is gone
+  if (conversion) {
     conversion.getResult().replaceAllUsesWith(value);
     conversion->erase();
   }
