@@ -5,7 +5,7 @@
 #include "core/passes/licm.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/passes/block_choices.h"
-#include "gpu_backend/passes/joined_stores.h"
+#include "gpu_backend/passes/joined_accesses.h"
 #include "gpu_backend/passes/merge_reductions.h"
 #include "gpu_backend/passes/order_wgmma.h"
 #include "gpu_backend/passes/passes.h"
@@ -338,9 +338,9 @@ constexpr FunctionPass kMarkReadOnly{
     "mark loads of loops that load what the kernel never stores to",
     /*needsLayouts=*/true, markReadOnlyLoads};
 
-constexpr FunctionPass kJoinStores{"JoinStoresPass", "tlg-join-stores",
-                                   "make one of stores whose elements lie side by side",
-                                   /*needsLayouts=*/true, joinStores};
+constexpr FunctionPass kJoinAccesses{"JoinAccessesPass", "tlg-join-accesses",
+                                     "make one of loads or stores whose elements lie side by side",
+                                     /*needsLayouts=*/true, joinAccesses};
 
 constexpr FunctionPass kKeepApart{
     "KeepBuffersApartPass", "tlg-keep-buffers-apart",
@@ -397,7 +397,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(std::make_unique<OrderWgmmaPass>());
   manager.addPass(std::make_unique<Named<kOrderStores>>());
   manager.addPass(std::make_unique<Named<kMarkReadOnly>>());
-  manager.addPass(std::make_unique<Named<kJoinStores>>());
+  manager.addPass(std::make_unique<Named<kJoinAccesses>>());
   manager.addPass(std::make_unique<Named<kKeepApart>>());
   manager.addPass(std::make_unique<Named<kPlaceShared>>());
 }
@@ -429,7 +429,7 @@ void registerGpuPasses() {
     PassRegistration<OrderWgmmaPass>();
     PassRegistration<Named<kOrderStores>>();
     PassRegistration<Named<kMarkReadOnly>>();
-    PassRegistration<Named<kJoinStores>>();
+    PassRegistration<Named<kJoinAccesses>>();
     PassRegistration<Named<kKeepApart>>();
     PassRegistration<Named<kPlaceShared>>();
     PassPipelineRegistration<GpuPipelineOptions>(

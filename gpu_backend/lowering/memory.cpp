@@ -7,7 +7,7 @@
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/passes/equal_runs.h"
-#include "gpu_backend/passes/joined_stores.h"
+#include "gpu_backend/passes/joined_accesses.h"
 #include "gpu_backend/passes/read_only_loads.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -80,8 +80,22 @@ std::string operandList(int first, int count) {
   return count == 1 ? text : "{" + text + "}";
 }
 
+/// The loads that are one instruction for each element, in the order of memory: a load, and those
+/// behind it that are joined to it; none for one of these.
+llvm::SmallVector<tl::LoadOp> joinedTo(tl::LoadOp load) {
+  const auto joined = load->getAttrOfType<IntegerAttr>(kJoinedAttribute);
+  llvm::SmallVector<tl::LoadOp> loads;
+  Operation *next = load;
+  for (int64_t i = 0; i < (joined ? joined.getInt() : 1); ++i, next = next->getNextNode())
+    loads.push_back(cast<tl::LoadOp>(next));
+  return loads;
+}
+
 LogicalResult lowerLoad(Lowering &lowering, Operation *op) {
   auto load = cast<tl::LoadOp>(op);
+  const llvm::SmallVector<tl::LoadOp> loads = joinedTo(load);
+  if (loads.empty())
+    return success();
   llvm::IRBuilder<> &builder = lowering.builder();
   const Type type = load.getType();
   const AccessRuns runs = runsOf(op, load.getPointer().getType());
@@ -89,25 +103,27 @@ LogicalResult lowerLoad(Lowering &lowering, Operation *op) {
   const bool isReadOnly = op->hasAttr(kReadOnlyAttribute);
   const bool isPlain = !load.getMask() && !isReadOnly && !load.getIsVolatile() &&
                        load.getCacheModifier().empty() && load.getEvictionPolicy().empty();
+  const int count = runs.length * static_cast<int>(loads.size()); // elements of an instruction
   const WordFormat words =
-      wordsOf(runs.length * Lowering::elementBytes(type), Lowering::elementBytes(type));
-  Registers results(Lowering::registerCount(type));
+      wordsOf(count * Lowering::elementBytes(type), Lowering::elementBytes(type));
+  llvm::SmallVector<Registers> results(loads.size(), Registers(Lowering::registerCount(type)));
   llvm::DenseMap<ElementBits, llvm::ArrayRef<uint32_t>> sources; // what was loaded from where
   for (size_t i = 0; i < runs.distinct; i += runs.length) {
     const llvm::ArrayRef<uint32_t> run = llvm::ArrayRef(runs.order).slice(i, runs.length);
     const auto [source, isNew] = sources.try_emplace(sourceOf(op, run.front()), run);
     if (!isNew) {
-      for (auto [reg, other] : llvm::zip_equal(run, source->second))
-        results[reg] = results[other];
+      for (Registers &each : results)
+        for (auto [reg, other] : llvm::zip_equal(run, source->second))
+          each[reg] = each[other];
       continue;
     }
     llvm::Value *pointer = pointers[run.front()];
     llvm::SmallVector<llvm::Value *> loaded;
     if (isPlain) {
-      auto *vector = llvm::FixedVectorType::get(lowering.memoryType(type), runs.length);
+      auto *vector = llvm::FixedVectorType::get(lowering.memoryType(type), count);
       llvm::Value *all = builder.CreateAlignedLoad(
-          vector, pointer, llvm::Align(runs.length * Lowering::elementBytes(type)));
-      for (int j = 0; j < runs.length; ++j)
+          vector, pointer, llvm::Align(count * Lowering::elementBytes(type)));
+      for (int j = 0; j < count; ++j)
         loaded.push_back(fromMemory(lowering, builder.CreateExtractElement(all, j), type));
     } else {
       llvm::Value *mask = maskOf(lowering, load.getMask(), run.front());
@@ -118,7 +134,7 @@ LogicalResult lowerLoad(Lowering &lowering, Operation *op) {
           const llvm::ArrayRef<llvm::Value *> given = lowering.get(load.getOther());
           other = given[given.size() == 1 ? 0 : reg];
         }
-        others.push_back(other);
+        others.append(loads.size(), other);
       }
       llvm::SmallVector<llvm::Value *> operands = packWords(lowering, others, type, words);
       std::string constraints = words.constraintList("=");
@@ -138,14 +154,16 @@ LogicalResult lowerLoad(Lowering &lowering, Operation *op) {
       }
       llvm::Value *result =
           lowering.assembly(words.structType(lowering), text, constraints, operands);
-      loaded = unpackWords(lowering, result, type, runs.length, words);
+      loaded = unpackWords(lowering, result, type, count, words);
     }
-    for (auto [reg, value] : llvm::zip(run, loaded))
-      results[reg] = value;
+    for (auto [i, value] : llvm::enumerate(loaded)) // of joined ones a run has one element
+      results[i % loads.size()][run[i / loads.size()]] = value;
   }
-  for (size_t i = runs.distinct; i < runs.order.size(); ++i)
-    results[runs.order[i]] = results[runs.order[i % runs.distinct]];
-  lowering.set(load, results);
+  for (auto [each, values] : llvm::zip_equal(loads, results)) {
+    for (size_t i = runs.distinct; i < runs.order.size(); ++i)
+      values[runs.order[i]] = values[runs.order[i % runs.distinct]];
+    lowering.set(each->getResult(0), values);
+  }
   return success();
 }
 

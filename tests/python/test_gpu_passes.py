@@ -62,7 +62,7 @@ def test_every_pass_is_dumped(
         "tlg-merge-reductions", "tlg-reduce-after-loops",
         "tlg-pipeline-loops", "tlg-copy-by-tma", "tlg-stage-operands",
         "cse", "blk-licm", "tlg-branch-for-blocks", "tlg-delay-conversions", "tlg-order-wgmma",
-        "tlg-order-stores", "tlg-mark-read-only", "tlg-join-stores",
+        "tlg-order-stores", "tlg-mark-read-only", "tlg-join-accesses",
         "tlg-keep-buffers-apart", "tlg-place-shared",
     ]  # fmt: skip
 
