@@ -229,7 +229,8 @@ LogicalResult lowerStore(Lowering &lowering, Operation *op) {
       constraints += ",b";
       operands.push_back(mask);
     }
-    lowering.assembly(builder.getVoidTy(), text, constraints, operands);
+    // LLVM moves loads into branches behind code of which it does not know that it stores.
+    lowering.assembly(builder.getVoidTy(), text, constraints + ",~{memory}", operands);
   }
   return success();
 }

@@ -27,8 +27,9 @@ llvm::Value *sharedAddress(Lowering &lowering, llvm::Value *offset) {
 /// PTX that must be neither repeated nor moved into a branch.
 void emit(Lowering &lowering, llvm::StringRef text, llvm::StringRef constraints,
           llvm::ArrayRef<llvm::Value *> operands) {
+  const std::string all = (constraints + (constraints.empty() ? "" : ",") + "~{memory}").str();
   auto *call = llvm::cast<llvm::CallInst>(
-      lowering.assembly(lowering.builder().getVoidTy(), text, constraints, operands));
+      lowering.assembly(lowering.builder().getVoidTy(), text, all, operands));
   call->setConvergent();
 }
 

@@ -167,8 +167,10 @@ public:
   void visit(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
       for (Region &region : op.getRegions())
-        for (Block &inner : region)
+        for (Block &inner : region) {
+          join(); // what a branch or a loop stores may never be stored
           visit(inner);
+        }
       if (auto store = dyn_cast<tl::StoreOp>(&op))
         add(store);
       else if (op.getNumRegions() != 0 || !isMemoryEffectFree(&op))

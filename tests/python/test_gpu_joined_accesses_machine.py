@@ -138,3 +138,44 @@ def test_pairs_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal(flat.reshape(n, 2), want)
     ptx = compiled.asm["ptx"]
     assert ptx.count("ld.global.v2.b32") == 1 and ptx.count("ld.global") == 4
+
+
+@triton.jit
+def stored_around(y_ptr, x_ptr, steps, WAY: tl.constexpr, N: tl.constexpr):
+    """One field of each pair before a branch or a loop, the other one in it; a sum loaded before
+    what is stored over it, and used in it."""
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr)
+    tl.store(x_ptr, 7)
+    tl.store(y_ptr + 2 * i + 1, i)
+    if WAY == "if":
+        if steps > 3:
+            tl.store(y_ptr + 2 * i, i + x)
+    elif WAY == "else":
+        if steps <= 3:
+            tl.store(x_ptr + 1, 3)
+        else:
+            tl.store(y_ptr + 2 * i, i + x)
+    elif WAY == "for":
+        for _ in range(steps - 3):
+            tl.store(y_ptr + 2 * i, i + x)
+    else:
+        while steps > 3:
+            tl.store(y_ptr + 2 * i, i + x)
+            steps -= 1
+
+
+@pytest.mark.parametrize("steps", [0, 3, 5])
+@pytest.mark.parametrize("way", ["if", "else", "for", "while"])
+def test_stores_stay_in_their_branch_and_loads_before_it(
+    monkeypatch: pytest.MonkeyPatch, way: str, steps: int
+) -> None:
+    monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
+    n = 64
+    y, x = np.full((n, 2), -1, np.int32), np.array([1000, 0], np.int32)
+    flat = y.reshape(-1)
+    compiled = stored_around.warmup(flat, x, steps, way, n, grid=(1,), arch="sm_90a", num_warps=2)
+    ptx_machine.run(compiled, [flat, x, steps])
+    np.testing.assert_array_equal(y[:, 1], np.arange(n))
+    np.testing.assert_array_equal(y[:, 0], np.arange(n) + 1000 if steps > 3 else -1)
+    assert x[0] == 7
