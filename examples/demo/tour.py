@@ -22,11 +22,14 @@ def main():
     wrong, mended = (f"examples/demo/softmax_{which}.py" for which in ("wrong", "mended"))
     trace, picture = OUTPUT / "trace.h5", OUTPUT / "heatmap.png"
     os.makedirs(ROOT / OUTPUT, exist_ok=True)
-    step("A softmax that gives wrong numbers. Why?", "check", wrong, status=66)
+    step("A softmax that gives wrong numbers. Why?", "check", "--checks", "all", wrong, status=66)
     step("What did it touch?", "trace", wrong, "-o", trace)
     step("Draw it, with no display:", "view", trace, "--png", picture, "--tensor", "x_ptr")
-    print(f"  {picture}: the part beyond the tensor's border is what the load should not read")
-    step("The load with its mask:", "check", mended)
+    print(
+        f"  {picture}: what lies beyond the tensor's border, and what two programs read (the first"
+    )
+    print("  elements of each next row), is what the load should not read")
+    step("The load with its mask:", "check", "--checks", "all", mended)
     program = Path(sys.executable).with_name("blockscope")
     print(f"\nTo look around in the trace: {os.path.relpath(program)} view {trace}")
 

@@ -72,11 +72,25 @@ def _load(module: str) -> Any:
         return importlib.import_module(f"{__name__}.{module}")
 
 
+def _compiled() -> Any:
+    """The extension module. Errors: ImportError where a clone is not built, or only in part."""
+    try:
+        return _load("_core")
+    except ModuleNotFoundError as error:
+        if error.name != f"{__name__}._core":
+            raise
+        raise ImportError(
+            f"{__name__} is not built: it has no module _core; in a clone, run ./dev build"
+        ) from None
+
+
 def __getattr__(name: str) -> Any:
     if name in _NAMES:
         value = getattr(_load(_NAMES[name]), name)
         globals()[name] = value
         return value
+    if name == "_core":  # Python asks here before it looks for the module
+        return _compiled()
     if name == "__version__":
         return _load("_core").__version__
     if name in _MODULES:

@@ -563,7 +563,11 @@ EXPECTED = "expected triton-san [options] CHECKS [python] FILE [args]"
 @pytest.mark.parametrize(
     "words, said",
     [
-        (["f.py"], f"unknown check 'f.py', expected {CHECK_NAMES}; {EXPECTED}"),
+        (
+            ["f.py"],
+            f"'f.py' stands where checks are named; try triton-san all f.py; {EXPECTED}",
+        ),
+        (["g.py", "f.py"], f"unknown check 'g.py', expected {CHECK_NAMES}; {EXPECTED}"),
         (["asan"], f"no file was named, {EXPECTED}"),
         (
             ["asan", "python", "-u", "f.py"],

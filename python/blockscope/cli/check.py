@@ -193,7 +193,11 @@ def triton_san(options: argparse.Namespace) -> int:
     try:
         chosen_checks(options.checks, Project())
     except UsageError as error:
-        raise UsageError(f"{error}; {expected}") from None
+        problem = str(error)
+        if os.path.isfile(options.checks):
+            file = options.checks
+            problem = f"'{file}' stands where checks are named; try triton-san all {file}"
+        raise UsageError(f"{problem}; {expected}") from None
     words = options.script[1:] if options.script[:1] == ["--"] else options.script
     is_python = bool(words) and (
         words[0] == sys.executable or os.path.basename(words[0]) in _python_names()
