@@ -80,15 +80,15 @@ std::string operandList(int first, int count) {
   return count == 1 ? text : "{" + text + "}";
 }
 
-/// The loads that are one instruction for each element, in the order of memory: a load, and those
+/// The accesses that are one instruction for each element, in the order of memory: one, and those
 /// behind it that are joined to it; none for one of these.
-llvm::SmallVector<tl::LoadOp> joinedTo(tl::LoadOp load) {
-  const auto joined = load->getAttrOfType<IntegerAttr>(kJoinedAttribute);
-  llvm::SmallVector<tl::LoadOp> loads;
-  Operation *next = load;
+template <typename Access> llvm::SmallVector<Access> joinedTo(Access access) {
+  const auto joined = access->template getAttrOfType<IntegerAttr>(kJoinedAttribute);
+  llvm::SmallVector<Access> accesses;
+  Operation *next = access;
   for (int64_t i = 0; i < (joined ? joined.getInt() : 1); ++i, next = next->getNextNode())
-    loads.push_back(cast<tl::LoadOp>(next));
-  return loads;
+    accesses.push_back(cast<Access>(next));
+  return accesses;
 }
 
 LogicalResult lowerLoad(Lowering &lowering, Operation *op) {
@@ -167,20 +167,11 @@ LogicalResult lowerLoad(Lowering &lowering, Operation *op) {
   return success();
 }
 
-/// What a store writes for each of its elements, side by side: its values, and those of the stores
-/// behind it that are joined to it; nothing for one of these.
-llvm::SmallVector<llvm::ArrayRef<llvm::Value *>> valuesOf(Lowering &lowering, tl::StoreOp store) {
-  const auto joined = store->getAttrOfType<IntegerAttr>(kJoinedAttribute);
-  llvm::SmallVector<llvm::ArrayRef<llvm::Value *>> values;
-  Operation *next = store;
-  for (int64_t i = 0; i < (joined ? joined.getInt() : 1); ++i, next = next->getNextNode())
-    values.push_back(lowering.get(cast<tl::StoreOp>(next).getValue()));
-  return values;
-}
-
 LogicalResult lowerStore(Lowering &lowering, Operation *op) {
   auto store = cast<tl::StoreOp>(op);
-  const llvm::SmallVector<llvm::ArrayRef<llvm::Value *>> values = valuesOf(lowering, store);
+  llvm::SmallVector<llvm::ArrayRef<llvm::Value *>> values; // side by side, of each element
+  for (tl::StoreOp each : joinedTo(store))
+    values.push_back(lowering.get(each.getValue()));
   if (values.empty())
     return success();
   llvm::IRBuilder<> &builder = lowering.builder();

@@ -160,23 +160,31 @@ private:
   llvm::SmallVector<Open> accesses_;
 };
 
+/// Calls `add` for each access of a kind, and `join` before what it must not be moved over: other
+/// ops that touch memory, and the begin and end of branches and loops, which may not run.
+template <typename Access>
+void visitAccesses(Block &block, llvm::function_ref<void(Access)> add,
+                   llvm::function_ref<void()> join) {
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    for (Region &region : op.getRegions())
+      for (Block &inner : region) {
+        join();
+        visitAccesses(inner, add, join);
+      }
+    if (auto access = dyn_cast<Access>(&op))
+      add(access);
+    else if (op.getNumRegions() != 0 || !isMemoryEffectFree(&op))
+      join();
+  }
+  join();
+}
+
 class StoreJoiner {
 public:
   explicit StoreJoiner(const AxisAnalysis &axes) : axes_(axes) {}
 
   void visit(Block &block) {
-    for (Operation &op : llvm::make_early_inc_range(block)) {
-      for (Region &region : op.getRegions())
-        for (Block &inner : region) {
-          join(); // what a branch or a loop stores may never be stored
-          visit(inner);
-        }
-      if (auto store = dyn_cast<tl::StoreOp>(&op))
-        add(store);
-      else if (op.getNumRegions() != 0 || !isMemoryEffectFree(&op))
-        join();
-    }
-    join();
+    visitAccesses<tl::StoreOp>(block, [&](tl::StoreOp store) { add(store); }, [&] { join(); });
   }
 
   bool hasJoined() const { return hasJoined_; }
@@ -259,18 +267,7 @@ public:
   explicit LoadJoiner(const AxisAnalysis &axes) : axes_(axes) {}
 
   void visit(Block &block) {
-    for (Operation &op : llvm::make_early_inc_range(block)) {
-      for (Region &region : op.getRegions())
-        for (Block &inner : region) {
-          join();
-          visit(inner);
-        }
-      if (auto load = dyn_cast<tl::LoadOp>(&op))
-        add(load);
-      else if (op.getNumRegions() != 0 || !isMemoryEffectFree(&op))
-        join();
-    }
-    join();
+    visitAccesses<tl::LoadOp>(block, [&](tl::LoadOp load) { add(load); }, [&] { join(); });
   }
 
   bool hasJoined() const { return hasJoined_; }
