@@ -297,9 +297,10 @@ std::optional<int> oneCtaMoreIfItFits(const GpuKernel &kernel) {
   const std::optional<int> ctas =
       oneCtaMore(kernel, kernel.registers > kMany ? kLeastOfMany : kLeast);
   const double all = registerDemand(kernel.ptx);
-  if (const int more = ctasAtATime(kernel, kMany); // warps come and go by four: several small CTAs
-      !ctas && kMany >= kLeast * kernel.registers && all <= kHopelessForSeveral * kMany &&
-      more > ctasAtATime(kernel, kernel.registers) + 1)
+  // A step of registers makes room for four warps, which may be several small CTAs.
+  if (const int more = ctasAtATime(kernel, kMany); !ctas && kMany >= kLeast * kernel.registers &&
+                                                   all <= kHopelessForSeveral * kMany &&
+                                                   more > ctasAtATime(kernel, kernel.registers) + 1)
     return more;
   if (!ctas)
     return std::nullopt;

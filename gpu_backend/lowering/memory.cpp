@@ -156,7 +156,7 @@ LogicalResult lowerLoad(Lowering &lowering, Operation *op) {
           lowering.assembly(words.structType(lowering), text, constraints, operands);
       loaded = unpackWords(lowering, result, type, count, words);
     }
-    for (auto [i, value] : llvm::enumerate(loaded)) // of joined ones a run has one element
+    for (auto [i, value] : llvm::enumerate(loaded)) // a run of joined loads has one element
       results[i % loads.size()][run[i / loads.size()]] = value;
   }
   for (auto [each, values] : llvm::zip_equal(loads, results)) {
@@ -220,7 +220,7 @@ LogicalResult lowerStore(Lowering &lowering, Operation *op) {
       constraints += ",b";
       operands.push_back(mask);
     }
-    // LLVM moves loads into branches behind code of which it does not know that it stores.
+    // Without the clobber LLVM takes this for no store, and moves loads behind it into branches.
     lowering.assembly(builder.getVoidTy(), text, constraints + ",~{memory}", operands);
   }
   return success();

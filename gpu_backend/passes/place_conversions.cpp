@@ -85,7 +85,7 @@ int64_t costAgain(Value value, const LinearLayout &layout) {
   return cost;
 }
 
-/// Makes `value` in `layout` that way.
+/// Makes `value` in `layout`, as `costAgain` counts.
 Value madeAgain(OpBuilder &builder, Value value, const LinearLayout &layout) {
   if (Value source = convertedFrom(value); tlg::layoutOf(source.getType()) == layout)
     return source;
@@ -104,7 +104,7 @@ Value madeAgain(OpBuilder &builder, Value value, const LinearLayout &layout) {
   return cloneInLayout(builder, op, made, layout);
 }
 
-/// Computes what conversions have as a result again where that costs less.
+/// Computes a value again, in the layout that is wanted, in place of a conversion that costs more.
 void computeAgain(Block &block) {
   llvm::SmallVector<tlg::ConvertLayoutOp> conversions(block.getOps<tlg::ConvertLayoutOp>());
   for (tlg::ConvertLayoutOp conversion : conversions) {
