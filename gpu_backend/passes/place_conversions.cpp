@@ -14,15 +14,15 @@
 #include "gpu_backend/passes/tma_access.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include <functional>
 
 using namespace mlir;
 
 namespace blockscope::gpu {
 namespace {
 
-/// What a conversion costs besides the bytes that a thread stores and loads: its barriers.
-constexpr int64_t kBarriers = 16;
+/// What a conversion costs besides the bytes that a thread stores and loads: its barriers. Where it
+/// is taken far from where it was, others may come in its place, each with barriers of its own.
+constexpr int64_t kBarriers = 16, kBarriersFarAway = 128;
 
 /// Whether an op repeats a smaller block, of which another layout is made by converting that one.
 bool repeats(Operation *op) { return isa_and_nonnull<tl::BroadcastOp, tl::ExpandDimsOp>(op); }
@@ -51,21 +51,24 @@ bool takesAny(OpOperand &operand) {
 }
 
 /// What the conversion of a value costs a thread; of what has copies each element is stored once.
-int64_t costOf(Value value) {
+int64_t costOf(Value value, int64_t barriers = kBarriers) {
   Operation *op = value.getDefiningOp();
   if (isSplat(op))
     return 0;
   while (repeats(op)) {
+    const bool isAlone = op->hasOneUse();
     value = op->getOperand(0);
     op = value.getDefiningOp();
     if (isSplat(op) || isa_and_nonnull<tl::RangeOp>(op))
       return 0;
+    if (isAlone && isa_and_nonnull<tlg::ConvertLayoutOp>(op) && op->hasOneUse())
+      barriers = 0; // it is converted to another layout instead
   }
   const LinearLayout layout = tlg::layoutOf(value.getType());
   const int64_t threads = int64_t{layout.laneCount()} * layout.warpCount();
   const int64_t stored = cast<ShapedType>(value.getType()).getNumElements() / threads;
-  return kBarriers + tlg::elementBytes(value.getType()) *
-                         (std::max<int64_t>(stored, 1) + layout.registerCount());
+  return barriers + tlg::elementBytes(value.getType()) *
+                        (std::max<int64_t>(stored, 1) + layout.registerCount());
 }
 
 /// What `value` costs in `layout`, if smaller blocks are converted and the rest is computed again:
@@ -128,7 +131,8 @@ void computeAgain(Block &block) {
 /// costs something.
 class BytesMoved : public LayoutCosts {
 public:
-  BytesMoved(const LayoutPair &pair, ArrayRef<int64_t> shape) : pair_(pair), shape_(shape) {}
+  BytesMoved(const LayoutPair &pair, ArrayRef<int64_t> shape, int64_t barriers)
+      : pair_(pair), shape_(shape), barriers_(barriers) {}
 
   /// An op whose layout may change: it has the same one on all its blocks, and touches no memory.
   bool mayChange(Operation *op) const override {
@@ -148,13 +152,14 @@ public:
     return isSplat(op) || repeats(op) || isa_and_nonnull<tl::RangeOp, tlg::LocalLoadOp>(op);
   }
   int64_t ofOp(Operation *, bool) const override { return 0; }
-  int64_t ofConversion(Value value, bool) const override { return costOf(value); }
+  int64_t ofConversion(Value value, bool) const override { return costOf(value, barriers_); }
   bool isFree(OpOperand &operand) const override { return takesAny(operand); }
   void changed(Operation *) const override {}
 
 private:
   const LayoutPair &pair_;
   const ArrayRef<int64_t> shape_;
+  const int64_t barriers_;
 };
 
 /// Whether threads hold every element once in both layouts, as many each: ops cost the same in
@@ -170,6 +175,87 @@ bool isPipelined(Block &block) {
          });
 }
 
+/// Labels the ops around a conversion anew, if that costs less than `share` of what they cost.
+bool improveAround(tlg::ConvertLayoutOp conversion, int64_t barriers = kBarriers,
+                   double share = 1) {
+  const LayoutPair pair{tlg::layoutOf(convertedFrom(conversion.getResult()).getType()),
+                        tlg::layoutOf(conversion.getType())};
+  if (pair.first == pair.second || !areAlike(pair.first, pair.second))
+    return false;
+  const BytesMoved costs(pair, cast<RankedTensorType>(conversion.getType()).getShape(), barriers);
+  LayoutRegion region(*conversion->getBlock(), pair, costs);
+  region.add(convertedFrom(conversion.getResult()).getDefiningOp());
+  region.addUsers(conversion.getResult());
+  region.spread();
+  return !region.isTooLarge() && region.improve([&](int64_t before, int64_t after) {
+    return static_cast<double>(after) < share * static_cast<double>(before);
+  });
+}
+
+/// Moves a conversion before ops that only name anew what is converted, which nothing else takes,
+/// if it costs less among the ops there, which have the other shape.
+class MoveBeforeRenaming {
+public:
+  explicit MoveBeforeRenaming(tlg::ConvertLayoutOp conversion) : conversion_(conversion) {}
+
+  bool improves() {
+    constexpr double kClearly = 0.85;
+    while (moveOnce())
+      if (improveAround(conversion_, kBarriersFarAway, kClearly))
+        return true;
+    while (!passed_.empty())
+      moveBack();
+    return false;
+  }
+  /// The conversion where it is now, another op than before.
+  tlg::ConvertLayoutOp conversion() const { return conversion_; }
+
+private:
+  struct Passed {
+    Operation *op;
+    Type type; ///< of its result
+  };
+
+  bool moveOnce() {
+    Operation *op = conversion_.getSource().getDefiningOp();
+    if (!op || op->getBlock() != conversion_->getBlock() || !isRenaming(op) ||
+        !op->getResult(0).hasOneUse())
+      return false;
+    const std::optional<LinearLayout> layout =
+        operandLayout(op, 0, tlg::layoutOf(conversion_.getType()));
+    Value source = op->getOperand(0);
+    if (!layout || *layout == tlg::layoutOf(source.getType()))
+      return false;
+    OpBuilder builder(op);
+    passed_.push_back({op, op->getResult(0).getType()});
+    op->setOperand(0, tlg::ConvertLayoutOp::create(builder, conversion_.getLoc(),
+                                                   tlg::withLayout(source.getType(), *layout),
+                                                   source));
+    op->getResult(0).setType(conversion_.getType());
+    conversion_.getResult().replaceAllUsesWith(op->getResult(0));
+    conversion_->erase();
+    conversion_ = op->getOperand(0).getDefiningOp<tlg::ConvertLayoutOp>();
+    return true;
+  }
+
+  void moveBack() {
+    const auto [op, type] = passed_.pop_back_val();
+    Value result = op->getResult(0);
+    OpBuilder builder(op);
+    builder.setInsertionPointAfter(op);
+    op->setOperand(0, conversion_.getSource());
+    auto after =
+        tlg::ConvertLayoutOp::create(builder, conversion_.getLoc(), result.getType(), result);
+    result.replaceAllUsesExcept(after.getResult(), after);
+    result.setType(type);
+    conversion_->erase();
+    conversion_ = after;
+  }
+
+  tlg::ConvertLayoutOp conversion_;
+  llvm::SmallVector<Passed, 2> passed_;
+};
+
 } // namespace
 
 void placeConversions(func::FuncOp function, bool inPipelines) {
@@ -181,23 +267,20 @@ void placeConversions(func::FuncOp function, bool inPipelines) {
     llvm::DenseSet<Operation *> seen;
     while (changed) {
       changed = false;
-      for (Operation &op : *block) {
+      for (Operation &op : llvm::make_early_inc_range(*block)) {
         auto conversion = dyn_cast<tlg::ConvertLayoutOp>(op);
         if (!conversion || !seen.insert(&op).second)
           continue;
-        const LayoutPair pair{tlg::layoutOf(convertedFrom(conversion.getResult()).getType()),
-                              tlg::layoutOf(conversion.getType())};
-        if (pair.first == pair.second || !areAlike(pair.first, pair.second))
-          continue;
-        const BytesMoved costs(pair, cast<RankedTensorType>(conversion.getType()).getShape());
-        LayoutRegion region(*block, pair, costs);
-        region.add(convertedFrom(conversion.getResult()).getDefiningOp());
-        region.addUsers(conversion.getResult());
-        region.spread();
-        if (!region.isTooLarge() && region.improve(std::greater<>())) {
+        if (improveAround(conversion)) {
           changed = true;
           break;
         }
+        MoveBeforeRenaming move(conversion);
+        if (move.improves()) {
+          changed = true;
+          break;
+        }
+        seen.insert(move.conversion());
       }
     }
   });

@@ -4,6 +4,7 @@
 #include "core/ir/option_attributes.h"
 #include "core/ir/tl_dialect.h"
 #include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/passes/disjoint_arguments.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -92,20 +93,25 @@ Value maskWith(tl::LoadOp load, Value runs) {
   return mask ? arith::AndIOp::create(builder, load.getLoc(), mask, runs).getResult() : runs;
 }
 
-/// Loads before a loop what each of its iterations loads anew, if nothing in it changes memory:
-/// masked, where the loop may not run.
+/// Loads before a loop what each of its iterations loads anew, if nothing in it changes that
+/// memory: masked, where the loop may not run.
 void loadBefore(scf::ForOp loop) {
+  if (loop->hasAttr(tl::kDisableLicmHint))
+    return;
+  const LoopWrites writes(loop);
   llvm::SmallVector<tl::LoadOp> loads;
   for (auto load : loop.getBody()->getOps<tl::LoadOp>())
-    if (isKept(load) && llvm::all_of(load->getOperands(), [&](Value operand) {
-          return loop.isDefinedOutsideOfLoop(operand);
-        }))
+    if (isKept(load) && writes.canMove(load.getPointer()) &&
+        llvm::all_of(load->getOperands(),
+                     [&](Value operand) { return loop.isDefinedOutsideOfLoop(operand); }))
       loads.push_back(load);
-  if (loads.empty() || loads.size() > kMostLoads || loop->hasAttr(tl::kDisableLicmHint) ||
-      llvm::any_of(*loop.getBody(), [](Operation &op) { return mayChangeMemory(&op); }))
+  if (loads.empty() || loads.size() > kMostLoads || writes.firstOrder())
     return;
+  auto function = loop->getParentOfType<func::FuncOp>();
   Value runs = runsOnce(loop);
   for (tl::LoadOp load : loads) {
+    for (const unsigned stored : writes.stored())
+      requireDisjoint(function, *argumentOf(load.getPointer()), stored);
     load->moveBefore(loop);
     if (isa<RankedTensorType>(load.getType()))
       load->getParentOfType<ModuleOp>()->setAttr(tlg::kBlocksLeftLoopsAttribute,

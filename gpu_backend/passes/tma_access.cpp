@@ -9,6 +9,7 @@
 #include "gpu_backend/passes/block_queries.h"
 #include "gpu_backend/passes/clone_in_layout.h"
 #include "gpu_backend/passes/disjoint_arguments.h"
+#include "gpu_backend/passes/layout_region.h"
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/place_shared.h"
 #include "gpu_backend/passes/shape_transfer.h"
@@ -601,6 +602,29 @@ Value madeHere(OpBuilder &builder, Value value, IRMapping &made) {
   return builder.clone(*op, made)->getResult(cast<OpResult>(value).getResultNumber());
 }
 
+/// Whether the threads of a warp hold what a store takes as whole lines of memory, 16 bytes each:
+/// they store it as fast themselves, without a way through shared memory and a barrier.
+bool isStoredFast(tl::StoreOp store, const TmaAccess &access) {
+  constexpr int kVectorBytes = 16, kLineBytes = 128;
+  Value value = store.getValue();
+  if (convertedFrom(value) != value || store->getParentOfType<LoopLikeOpInterface>())
+    return false;
+  const LinearLayout layout = tlg::layoutOf(value.getType());
+  const ShapeBits shape(cast<ShapedType>(value.getType()).getShape());
+  const auto bytes = static_cast<int64_t>(tlg::elementBytes(value.getType()));
+  const int dim = access.tile.contiguousDim;
+  const auto holds = [&](llvm::ArrayRef<ElementBits> bases, int64_t from, int64_t to) {
+    int bit = shape.shift(dim) + llvm::Log2_64(from / bytes);
+    for (int64_t size = from; size < to; size *= 2, ++bit)
+      if (!llvm::is_contained(bases, ElementBits{1} << bit))
+        return false;
+    return true;
+  };
+  const int64_t row = bytes << shape.width(dim);
+  return row >= kVectorBytes && holds(layout.registers, bytes, kVectorBytes) &&
+         holds(layout.lanes, kVectorBytes, std::min<int64_t>(row, kLineBytes));
+}
+
 /// Stores a tile through shared memory; threads do what TMA cannot. In a loop the iteration after
 /// it waits.
 void storeByTma(tl::StoreOp store, const TmaAccess &access, const AxisAnalysis &axes) {
@@ -678,6 +702,8 @@ void copyByTma(func::FuncOp function, const GpuTarget &target) {
       continue;
     const std::optional<TmaAccess> access = store ? tmaAccess(store) : tmaAccess(load);
     if (!access || !hasRoom(op, access->buffer, target))
+      continue;
+    if (store && isStoredFast(store, *access))
       continue;
     if (store)
       storeByTma(store, *access, axes);

@@ -414,7 +414,13 @@ void bindGpuDriver(py::module_ &module) {
     CUdevice device = 0;
     if (isDriverOfParent) // launches on the CPU ask, too
       return 0;
-    return requireApi().cuCtxGetDevice(&device) == CUDA_SUCCESS ? static_cast<int>(device) : 0;
+    // Ask for the context first: without one cuCtxGetDevice fails, and compute-sanitizer counts
+    // each call that fails as an error of the program.
+    const CudaApi &api = requireApi();
+    CUcontext current = nullptr;
+    if (api.cuCtxGetCurrent(&current) != CUDA_SUCCESS || current == nullptr)
+      return 0;
+    return api.cuCtxGetDevice(&device) == CUDA_SUCCESS ? static_cast<int>(device) : 0;
   });
   gpu.def("is_capturing", &isCapturing);
   gpu.def("synchronize", [](int device, uint64_t stream) {

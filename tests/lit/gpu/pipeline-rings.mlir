@@ -322,7 +322,7 @@ func.func @storing(%q: !tl.ptr<f16> {tl.divisibility = 16 : i32}, %k: !tl.ptr<f1
     tl.store %z, %one_f : !tl.ptr<f32>, f32
     %next = tl.dot %weights, %vv, %s : tensor<128x64xf16>, tensor<64x64xf16> -> tensor<128x64xf32>
     scf.yield %next : tensor<128x64xf32>
-  } {tl.num_stages = 3 : i32}
+  } {tl.disable_licm, tl.num_stages = 3 : i32}
   tl.store %y_at, %sum : tensor<128x64x!tl.ptr<f32>>, tensor<128x64xf32>
   return
 }

@@ -68,3 +68,39 @@ module attributes {tlg.arch = "sm_90a", tlg.num_warps = 4 : i32} {
     return %square, %small : tensor<64x16xf32, #rows>, tensor<64xf16, #few>
   }
 }
+
+// -----
+
+// Also before an op that only gives it another shape.
+// CHECK-DAG: #[[ROWS:.*]] = #tlg.layout<registers = [1, 2, 4], lanes = [8, 16, 32, 64, 128]
+// CHECK-LABEL: func.func @before_reshape(
+// CHECK: %[[MOVED:.*]] = tlg.convert_layout %arg0 : {{.*}} -> tensor<1024xf16, #[[ROWS]]>
+// CHECK-NEXT: %[[WIDE:.*]] = tl.fp_cast %[[MOVED]] : tensor<1024xf16, #[[ROWS]]>
+// CHECK-NEXT: tl.reshape %[[WIDE]] : tensor<1024xf32, #[[ROWS]]> -> tensor<64x16xf32, #[[ROWS]]>
+// CHECK-NEXT: return
+#sums = #tlg.layout<registers = [1, 128, 8], lanes = [2, 4, 16, 32, 64], warps = [256, 512]>
+#rows = #tlg.layout<registers = [1, 2, 4], lanes = [8, 16, 32, 64, 128], warps = [256, 512]>
+module attributes {tlg.arch = "sm_90a", tlg.num_warps = 4 : i32} {
+  func.func @before_reshape(%x: tensor<1024xf16, #sums>) -> tensor<64x16xf32, #rows> {
+    %wide = tl.fp_cast %x : tensor<1024xf16, #sums> -> tensor<1024xf32, #sums>
+    %tile = tl.reshape %wide : tensor<1024xf32, #sums> -> tensor<64x16xf32, #sums>
+    %result = tlg.convert_layout %tile : tensor<64x16xf32, #sums> -> tensor<64x16xf32, #rows>
+    return %result : tensor<64x16xf32, #rows>
+  }
+}
+
+// -----
+
+// Not where that costs the same: the conversion stays where it was.
+// CHECK-LABEL: func.func @behind_reshape(
+// CHECK: tl.reshape %arg0
+// CHECK-NEXT: tlg.convert_layout
+#sums = #tlg.layout<registers = [1, 128, 8], lanes = [2, 4, 16, 32, 64], warps = [256, 512]>
+#rows = #tlg.layout<registers = [1, 2, 4], lanes = [8, 16, 32, 64, 128], warps = [256, 512]>
+module attributes {tlg.arch = "sm_90a", tlg.num_warps = 4 : i32} {
+  func.func @behind_reshape(%x: tensor<1024xf32, #sums>) -> tensor<64x16xf32, #rows> {
+    %tile = tl.reshape %x : tensor<1024xf32, #sums> -> tensor<64x16xf32, #sums>
+    %result = tlg.convert_layout %tile : tensor<64x16xf32, #sums> -> tensor<64x16xf32, #rows>
+    return %result : tensor<64x16xf32, #rows>
+  }
+}

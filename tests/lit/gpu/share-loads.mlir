@@ -107,7 +107,47 @@ func.func @before_loop(%p: !tl.ptr<f32>, %q: !tl.ptr<f32>, %mask: i1, %n: i32) -
 
 // -----
 
-// Not from loops that store, or that say so; nor blocks, whose registers a loop may need.
+// Also where the loop stores to other arguments: a launch checks that they do not overlap.
+// CHECK-LABEL: func.func @stores_elsewhere(
+// CHECK-SAME: tlg.disjoint = [array<i32: 0, 1>]
+// CHECK: tl.load %arg0 mask
+// CHECK: scf.for
+// CHECK-NOT: tl.load
+// CHECK: return
+func.func @stores_elsewhere(%p: !tl.ptr<f32>, %q: !tl.ptr<f32>, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  scf.for %i = %zero to %n step %one : i32 {
+    %to = tl.addptr %q, %i : !tl.ptr<f32>, i32
+    %a = tl.load %p : !tl.ptr<f32> -> f32
+    tl.store %to, %a : !tl.ptr<f32>, f32
+  }
+  return
+}
+
+// -----
+
+// Not where a launch found that they overlap.
+// CHECK-LABEL: func.func @overlaps(
+// CHECK: scf.for
+// CHECK: tl.load
+module attributes {tlg.may_overlap} {
+  func.func @overlaps(%p: !tl.ptr<f32>, %q: !tl.ptr<f32>, %n: i32) {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    scf.for %i = %zero to %n step %one : i32 {
+      %to = tl.addptr %q, %i : !tl.ptr<f32>, i32
+      %a = tl.load %p : !tl.ptr<f32> -> f32
+      tl.store %to, %a : !tl.ptr<f32>, f32
+    }
+    return
+  }
+}
+
+// -----
+
+// Not from loops that store to the same argument, or that say so; nor blocks, whose registers a
+// loop may need.
 // CHECK-LABEL: func.func @in_loop(
 // CHECK-NOT: tl.load
 // CHECK: scf.for
@@ -123,7 +163,8 @@ func.func @in_loop(%p: !tl.ptr<f32>, %q: !tl.ptr<f32>, %r: tensor<64x!tl.ptr<f32
   %block = arith.constant dense<0.0> : tensor<64xf32>
   scf.for %i = %zero to %n step %one : i32 {
     %a = tl.load %p : !tl.ptr<f32> -> f32
-    tl.store %q, %a : !tl.ptr<f32>, f32
+    %next = tl.addptr %p, %i : !tl.ptr<f32>, i32
+    tl.store %next, %a : !tl.ptr<f32>, f32
   }
   %sum = scf.for %i = %zero to %n step %one iter_args(%s = %none) -> (f32) : i32 {
     %a = tl.load %p : !tl.ptr<f32> -> f32
