@@ -19,6 +19,7 @@
 #include "gpu_backend/passes/sink_conversions.h"
 #include "gpu_backend/passes/split_cluster.h"
 #include "gpu_backend/passes/store_order.h"
+#include "gpu_backend/passes/whole_tiles.h"
 #include "gpu_backend/pipelining/loop_copies.h"
 #include "gpu_backend/pipelining/plan.h"
 
@@ -109,6 +110,12 @@ constexpr FunctionPass kUnrollLoops{
     "UnrollLoopsPass", "tlg-unroll-loops",
     "make several iterations one where tl.loop_unroll_factor says so, and of short loops all",
     /*needsLayouts=*/false, unrollLoops};
+
+constexpr FunctionPass kSplitWholeTiles{
+    "SplitWholeTilesPass", "tlg-split-whole-tiles",
+    "run without masks the iterations whose tiles are whole, where masks have threads load one by "
+    "one",
+    /*needsLayouts=*/false, splitWholeTiles};
 
 constexpr FunctionPass kCarryScalars{
     "CarryScalarsPass", "tlg-carry-scalars",
@@ -369,6 +376,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(std::make_unique<Named<kShareLoads>>());
   manager.addPass(std::make_unique<Named<kCountLoops>>());
   manager.addPass(std::make_unique<Named<kUnrollLoops>>());
+  manager.addPass(std::make_unique<Named<kSplitWholeTiles>>());
   manager.addPass(std::make_unique<Named<kCarryScalars>>());
   manager.addPass(std::make_unique<SplitClusterPass>());
   auto layouts = std::make_unique<AssignLayoutsPass>();
@@ -412,6 +420,7 @@ void registerGpuPasses() {
     PassRegistration<Named<kShareLoads>>();
     PassRegistration<Named<kCountLoops>>();
     PassRegistration<Named<kUnrollLoops>>();
+    PassRegistration<Named<kSplitWholeTiles>>();
     PassRegistration<Named<kCarryScalars>>();
     PassRegistration<SplitClusterPass>();
     PassRegistration<AssignLayoutsPass>();

@@ -37,6 +37,15 @@ int multipliedBytes(tl::LoadOp load) {
   return 0;
 }
 
+/// Whether an access is an operand of a dot that a loop loads for each of its iterations. Where a
+/// mask has it loaded element by element, neighbours of a thread share an address, which the loop
+/// carries; lanes side by side would have one for each row of the tile.
+bool isOperandOfLoop(Operation *access) {
+  auto load = dyn_cast<tl::LoadOp>(access);
+  return load && isa<scf::ForOp>(load->getParentOp()) &&
+         blockType(load.getPointer()).getRank() > 1 && multipliedBytes(load) != 0;
+}
+
 /// Whether what is loaded is scales of a dot's operands.
 bool isOfScales(tl::LoadOp load) {
   constexpr unsigned kFirstScales = 3;
@@ -225,6 +234,9 @@ void AccessLayouts::chooseWidths(func::FuncOp function) {
     group.isScanned = scanned.contains(key);
     group.width = group.isScanned ? widestAccess(group.accesses, axes_, target_, dim)
                                   : commonWidth(group.accesses, axes_, target_, dim);
+    for (Operation *op : group.accesses)
+      if (isOperandOfLoop(op))
+        group.width = std::max(group.width, axes_.vectorWidth(op->getOperand(0), {}, dim));
     group.runs = commonRuns(group.accesses, axes_);
     if (group.width > 1) // a vector's neighbours come first
       group.runs[dim] = 1;

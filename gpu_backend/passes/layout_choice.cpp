@@ -9,6 +9,7 @@
 #include "gpu_backend/passes/access_layouts.h"
 #include "gpu_backend/passes/access_width.h"
 #include "gpu_backend/passes/block_queries.h"
+#include "gpu_backend/passes/combining_cost.h"
 #include "gpu_backend/passes/disjoint_arguments.h"
 #include "gpu_backend/passes/reduced_dims.h"
 #include "gpu_backend/passes/shape_transfer.h"
@@ -208,8 +209,92 @@ llvm::SmallVector<int> LayoutChoice::orderOf(Value block) const {
   return order;
 }
 
+namespace {
+
+/// The scans and reductions of blocks of one layout: of `block`, of what is computed from it
+/// element by element, and of what takes part in that.
+llvm::SmallSetVector<Operation *, 8> combinedLike(Value block) {
+  constexpr size_t kMost = 256; // blocks
+  llvm::SmallSetVector<Operation *, 8> found;
+  llvm::SmallSetVector<Value, 16> blocks;
+  blocks.insert(block);
+  for (size_t i = 0; i < blocks.size() && i < kMost; ++i) {
+    const auto addAll = [&](Operation *op) {
+      for (ValueRange values : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+        for (Value value : values)
+          if (isBlock(value) && blockType(value).getShape() == blockType(block).getShape())
+            blocks.insert(value);
+    };
+    const auto follow = [&](Operation *op) {
+      if (isa<tl::ReduceOp, tl::ScanOp>(op))
+        found.insert(op);
+      if (isa<tl::ScanOp>(op) || tl::isElementwise(op))
+        addAll(op);
+    };
+    Value value = blocks[i];
+    llvm::for_each(value.getUsers(), follow);
+    if (Operation *op = value.getDefiningOp(); op && !isa<tl::ReduceOp>(op))
+      follow(op);
+  }
+  return found;
+}
+
+/// Has a thread neighbours along `dim`, a warp what lies beside, and warps follow each other: each
+/// scans a segment, and what is passed on is one number of it.
+LinearLayout inSegments(LinearLayout layout, const ShapeBits &shape, int dim) {
+  llvm::SmallVector<ElementBits *> places;
+  llvm::SmallVector<ElementBits> along;
+  for (Bases *bases : {&layout.registers, &layout.lanes, &layout.warps})
+    for (ElementBits &basis : *bases)
+      if ((basis & shape.mask(dim)) != 0) {
+        places.push_back(&basis);
+        along.push_back(basis);
+      }
+  llvm::sort(along);
+  for (auto [place, basis] : llvm::zip(places, along))
+    *place = basis;
+  return layout;
+}
+
+bool hasScan(llvm::ArrayRef<Operation *> combining) {
+  return llvm::any_of(combining, [](Operation *op) { return isa<tl::ScanOp>(op); });
+}
+
+int64_t costOfCombining(llvm::ArrayRef<Operation *> combining, const LinearLayout &layout) {
+  int64_t cost = 0;
+  for (Operation *op : combining)
+    if (auto scan = dyn_cast<tl::ScanOp>(op))
+      cost += scanCost(scan, layout);
+    else
+      cost += reductionCost(cast<tl::ReduceOp>(op), layout);
+  return cost;
+}
+
+} // namespace
+
+/// Of several orders of dimensions that in which scans of the block, or of others of its layout,
+/// cost least: lanes along the scanned dimension take steps for each element.
 LinearLayout LayoutChoice::fallback(Value block) const {
-  return blockedForAccess(blockType(block).getShape(), orderOf(block), 1, options_.numWarps);
+  const llvm::SmallVector<int> order = orderOf(block);
+  const auto inOrder = [&](llvm::ArrayRef<int> dims) {
+    return blockedForAccess(blockType(block).getShape(), dims, 1, options_.numWarps);
+  };
+  LinearLayout best = inOrder(order);
+  const auto combining = combinedLike(block);
+  if (!hasScan(combining.getArrayRef()))
+    return best;
+  int64_t least = costOfCombining(combining.getArrayRef(), best);
+  const ShapeBits shape(blockType(block).getShape());
+  for (size_t first = 0; first < order.size(); ++first) {
+    llvm::SmallVector<int> other(order);
+    std::rotate(other.begin(), other.begin() + first, other.begin() + first + 1);
+    const LinearLayout layout = inSegments(inOrder(other), shape, other.back());
+    if (const int64_t cost = costOfCombining(combining.getArrayRef(), layout); cost < least) {
+      least = cost;
+      best = layout;
+    }
+  }
+  return best;
 }
 
 LinearLayout LayoutChoice::ofCheap(Value block) const {
@@ -253,7 +338,16 @@ LinearLayout LayoutChoice::ofRepetitions(Operation *op, const LinearLayout &bloc
         basis = repeated[next++];
         llvm::erase(layout.registers, basis);
       }
-  return isExchangedWide(result, layout, block.registers.size()) ? fallback(result) : layout;
+  if (isExchangedWide(result, layout, block.registers.size()))
+    return fallback(result);
+  const auto combining = combinedLike(result);
+  if (!hasScan(combining.getArrayRef()))
+    return layout;
+  const LinearLayout other = fallback(result);
+  const auto cost = [&](const LinearLayout &each) {
+    return costOfCombining(combining.getArrayRef(), each);
+  };
+  return cost(other) + 2 * kBlockBarrierCost < cost(layout) ? other : layout;
 }
 
 /// Whether threads that have a smaller block of 2^`fewBits` registers would exchange many times as

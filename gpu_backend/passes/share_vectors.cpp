@@ -10,6 +10,7 @@
 #include "gpu_backend/layout/layout_queries.h"
 #include "gpu_backend/passes/block_queries.h"
 #include "gpu_backend/passes/clone_in_layout.h"
+#include "gpu_backend/passes/combining_cost.h"
 #include "gpu_backend/passes/equal_runs.h"
 #include "gpu_backend/passes/layout_region.h"
 #include "gpu_backend/passes/sink_conversions.h"
@@ -25,16 +26,13 @@ using namespace mlir;
 namespace blockscope::gpu {
 namespace {
 
-// Quarters of a wavefront, as ConversionPlan::cost. A special unit takes 16 lanes a clock, so eight
-// of them, and some instructions come before and after.
-//
-// Source: CUDA C++ Programming Guide, "Arithmetic Instructions", throughput on 8.x and 9.0.
-constexpr int64_t kSimple = 1, kFunction = 12, kWavefront = 4, kShuffle = 5, kSelect = 2;
+// Beside combining_cost.h: a special unit takes 16 lanes a clock, so eight quarters of a wavefront,
+// and some instructions come before and after.
+constexpr int64_t kFunction = 12;
 /// A multiplication and shifts.
 constexpr int64_t kConstantDivision = 4;
 /// The address and the mask of an access.
 constexpr int64_t kAddress = 4;
-constexpr int64_t kBlockBarrier = 120;
 /// How much more a function of 8 bytes costs, which no special unit computes.
 constexpr int64_t kDouble = 4;
 constexpr int kLineBytes = 128;
@@ -192,9 +190,9 @@ public:
     if (auto load = dyn_cast<tl::LoadOp>(op))
       return ofLoad(load, layout);
     if (isa<tl::GatherOp>(op))
-      return count * (kWavefront + kAddress);
+      return count * (kWavefrontCost + kAddress);
     if (auto scan = dyn_cast<tl::ScanOp>(op))
-      return ofScan(scan, layout);
+      return scanCost(scan, layout);
     if (isa<tl::ReduceOp>(op))
       return ofReduction(op, layout);
     return keepsNumbers(op) ? 0 : count * ofElement(op);
@@ -244,15 +242,10 @@ private:
     case OpCost::Free:
       return 0;
     case OpCost::Simple:
-      return isWide ? 2 * kSimple : kSimple;
+      return isWide ? 2 * kSimpleCost : kSimpleCost;
     default:
       return isWide ? kDouble * kFunction : kFunction;
     }
-  }
-
-  /// One application of the combine function of a reduction or scan.
-  static int64_t ofCombining(Operation *op) {
-    return kSimple * (static_cast<int64_t>(op->getRegion(0).front().getOperations().size()) - 1);
   }
 
   int64_t conversion(RankedTensorType type, const LinearLayout &from,
@@ -285,47 +278,14 @@ private:
     const int line = llvm::Log2_32(kLineBytes / tlg::elementBytes(load.getType()));
     const auto lines = llvm::count_if(
         layout.lanes, [&](ElementBits basis) { return basis >= (ElementBits{1} << line); });
-    return layout.registerCount() / widthIn(load, layout) * ((kWavefront << lines) + kAddress);
+    return layout.registerCount() / widthIn(load, layout) * ((kWavefrontCost << lines) + kAddress);
   }
 
   static int64_t ofReduction(Operation *op, const LinearLayout &layout) {
     const InputBits free = freeBits(layout);
     const auto lanes = static_cast<int64_t>(layout.lanes.size()) - llvm::popcount(free.lanes);
-    return (layout.registerCount() - 1) * ofCombining(op) + lanes * (kShuffle + ofCombining(op));
-  }
-
-  /// As lowering/scan.cpp does it, by segments of the axis.
-  static int64_t ofScan(tl::ScanOp scan, const LinearLayout &layout) {
-    const ShapeBits shape(cast<RankedTensorType>(scan->getOperand(0).getType()).getShape());
-    const int axis = static_cast<int>(scan.getAxis());
-    const int64_t combining = ofCombining(scan), count = layout.registerCount();
-    int64_t cost = 0, blocks = count;
-    enum class Level { None, Registers, Lanes, Warps } last = Level::None;
-    bool hasLanes = false;
-    for (int bit = 0; bit < shape.width(axis); ++bit) {
-      const ElementBits basis = ElementBits{1} << (shape.shift(axis) + bit);
-      const Level level = llvm::is_contained(layout.registers, basis) ? Level::Registers
-                          : llvm::is_contained(layout.lanes, basis)   ? Level::Lanes
-                                                                      : Level::Warps;
-      switch (level) {
-      case Level::Registers:
-        cost += count / 2 * combining + (hasLanes ? blocks * kShuffle : 0);
-        blocks /= 2;
-        break;
-      case Level::Lanes:
-        cost += blocks * (kShuffle + combining + kSelect);
-        if (last != level && last != Level::None)
-          cost += blocks * kShuffle + count * (combining + kSelect);
-        hasLanes = true;
-        break;
-      default:
-        if (last != level)
-          cost += 2 * kBlockBarrier + count * (combining + kSelect);
-        cost += blocks * kWavefront;
-      }
-      last = level;
-    }
-    return cost;
+    return (layout.registerCount() - 1) * combineCost(op) +
+           lanes * (kShuffleCost + combineCost(op));
   }
 
   Block &block_;

@@ -862,3 +862,40 @@ func.func @turned(%x: !tl.ptr<f32> {tl.divisibility = 16 : i32}, %y: !tl.ptr<f32
   tl.store %19, %v : tensor<16x8x8x!tl.ptr<f32>>, tensor<16x8x8xf32>
   return
 }
+
+// -----
+
+// What is made for rows, one of each lane, and scanned down its columns: a lane has a column, and
+// neighbours of it, not a row.
+// CHECK: #[[COLUMNS:layout[0-9]*]] = #tlg.layout<registers = [64, 128, 256, 512, 1024, 2048], lanes = [1, 2, 4, 8, 16], warps = [32, 4096]>
+// CHECK-LABEL: func.func @ranks(
+// CHECK: tl.scan %{{.*}} axis 0
+// CHECK: -> tensor<128x64xi32, #[[COLUMNS]]>
+func.func @ranks(%p: !tl.ptr<i32> {tl.divisibility = 16 : i32}, %q: !tl.ptr<i32> {tl.divisibility = 16 : i32}) {
+  %rows = tl.range 0 to 128 : tensor<128xi32>
+  %columns = tl.range 0 to 64 : tensor<64xi32>
+  %ps = tl.splat %p : !tl.ptr<i32> -> tensor<128x!tl.ptr<i32>>
+  %from = tl.addptr %ps, %rows : tensor<128x!tl.ptr<i32>>, tensor<128xi32>
+  %ids = tl.load %from : tensor<128x!tl.ptr<i32>> -> tensor<128xi32>
+  %0 = tl.expand_dims %ids axis 1 : tensor<128xi32> -> tensor<128x1xi32>
+  %1 = tl.broadcast %0 : tensor<128x1xi32> -> tensor<128x64xi32>
+  %2 = tl.expand_dims %columns axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %3 = tl.broadcast %2 : tensor<1x64xi32> -> tensor<128x64xi32>
+  %4 = arith.cmpi eq, %1, %3 : tensor<128x64xi32>
+  %hot = arith.extui %4 : tensor<128x64xi1> to tensor<128x64xi32>
+  %rank = tl.scan %hot axis 0 {
+  ^bb0(%a: i32, %b: i32):
+    %c = arith.addi %a, %b : i32
+    tl.yield %c : i32
+  } : (tensor<128x64xi32>) -> tensor<128x64xi32>
+  %own = arith.muli %hot, %rank : tensor<128x64xi32>
+  %place = tl.reduce %own axis 1 {
+  ^bb0(%a: i32, %b: i32):
+    %c = arith.addi %a, %b : i32
+    tl.yield %c : i32
+  } : (tensor<128x64xi32>) -> tensor<128xi32>
+  %qs = tl.splat %q : !tl.ptr<i32> -> tensor<128x!tl.ptr<i32>>
+  %to = tl.addptr %qs, %place : tensor<128x!tl.ptr<i32>>, tensor<128xi32>
+  tl.store %to, %rows : tensor<128x!tl.ptr<i32>>, tensor<128xi32>
+  return
+}

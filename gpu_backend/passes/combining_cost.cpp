@@ -1,0 +1,60 @@
+#include "gpu_backend/passes/combining_cost.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+
+int64_t combineCost(Operation *op) {
+  return kSimpleCost * (static_cast<int64_t>(op->getRegion(0).front().getOperations().size()) - 1);
+}
+
+// As lowering/scan.cpp does it, by segments of the axis.
+int64_t scanCost(tl::ScanOp scan, const LinearLayout &layout) {
+  const ShapeBits shape(cast<RankedTensorType>(scan->getOperand(0).getType()).getShape());
+  const int axis = static_cast<int>(scan.getAxis());
+  const int64_t combining = combineCost(scan), count = layout.registerCount();
+  int64_t cost = 0, blocks = count;
+  enum class Level { None, Registers, Lanes, Warps } last = Level::None;
+  bool hasLanes = false;
+  for (int bit = 0; bit < shape.width(axis); ++bit) {
+    const ElementBits basis = ElementBits{1} << (shape.shift(axis) + bit);
+    const Level level = llvm::is_contained(layout.registers, basis) ? Level::Registers
+                        : llvm::is_contained(layout.lanes, basis)   ? Level::Lanes
+                                                                    : Level::Warps;
+    switch (level) {
+    case Level::Registers:
+      cost += count / 2 * combining + (hasLanes ? blocks * kShuffleCost : 0);
+      blocks /= 2;
+      break;
+    case Level::Lanes:
+      cost += blocks * (kShuffleCost + combining + kSelectCost);
+      if (last != level && last != Level::None)
+        cost += blocks * kShuffleCost + count * (combining + kSelectCost);
+      hasLanes = true;
+      break;
+    default:
+      if (last != level)
+        cost += 2 * kBlockBarrierCost + count * (combining + kSelectCost);
+      cost += blocks * kWavefrontCost;
+    }
+    last = level;
+  }
+  return cost;
+}
+
+int64_t reductionCost(tl::ReduceOp reduce, const LinearLayout &layout) {
+  const ShapeBits shape(cast<RankedTensorType>(reduce->getOperand(0).getType()).getShape());
+  const ElementBits axis = shape.mask(static_cast<int>(reduce.getAxis()));
+  const auto along = [&](const Bases &bases) {
+    return llvm::count_if(bases, [&](ElementBits basis) { return (basis & axis) != 0; });
+  };
+  const int64_t results = int64_t{1} << (layout.registers.size() - along(layout.registers));
+  const int64_t combining = combineCost(reduce);
+  return (layout.registerCount() - results) * combining +
+         along(layout.lanes) * results * (kShuffleCost + combining) +
+         (along(layout.warps) != 0 ? kBlockBarrierCost + 2 * results * kWavefrontCost : 0);
+}
+
+} // namespace blockscope::gpu

@@ -1,0 +1,124 @@
+"""Loops with masks by sizes that the kernel loads: whole tiles run without masks, edges with."""
+
+import blockscope as triton
+import blockscope.language as tl
+import pytest
+
+torch = pytest.importorskip("torch")
+
+
+@triton.jit
+def product_kernel(
+    a_ptr, b_ptr, c_ptr, sizes_ptr, stride, FORM: tl.constexpr,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,
+):  # fmt: skip
+    """c = a @ b; the rows of a, b and c are `stride` elements apart, a multiple of 16."""
+    m = tl.load(sizes_ptr)
+    n = tl.load(sizes_ptr + 1)
+    k = tl.load(sizes_ptr + 2)
+    rows = tl.program_id(0) * M + tl.arange(0, M)
+    columns = tl.program_id(1) * N + tl.arange(0, N)
+    depth = tl.arange(0, K)
+    a = a_ptr + rows[:, None] * stride + depth[None, :]
+    b = b_ptr + depth[:, None] * stride + columns[None, :]
+    total = tl.zeros((M, N), tl.float32)
+    if FORM == "steps":
+        for i in range(0, k, K):
+            here = i + depth < k
+            left = tl.load(a, mask=(rows < m)[:, None] & here[None, :], other=0.0)
+            right = tl.load(b, mask=here[:, None] & (columns < n)[None, :], other=0.0)
+            total = tl.dot(left, right, total)
+            a += K
+            b += K * stride
+    elif FORM == "left over":
+        for i in range(tl.cdiv(k, K)):
+            left_over = k - i * K
+            here = left_over > depth
+            left = tl.load(a, mask=(rows <= m - 1)[:, None] & here[None, :], other=0.0)
+            right = tl.load(b, mask=here[:, None] & (columns < n)[None, :], other=0.0)
+            total = tl.dot(left, right, total)
+            a += K
+            b += K * stride
+    else:  # each third tile, from the second on, by indices
+        for i in range(K, k, 3 * K):
+            here = (i + depth).to(tl.int64) < k
+            a = a_ptr + rows[:, None] * stride + (i + depth)[None, :]
+            b = b_ptr + (i + depth)[:, None] * stride + columns[None, :]
+            left = tl.load(a, mask=(rows < m)[:, None] & here[None, :], other=0.0)
+            right = tl.load(b, mask=here[:, None] & (columns < n)[None, :], other=0.0)
+            total = tl.dot(left, right, total)
+    c = c_ptr + rows[:, None] * stride + columns[None, :]
+    tl.store(c, total.to(tl.float16), mask=(rows < m)[:, None] & (columns < n)[None, :])
+
+
+SIZES = [
+    (64, 64, 32), (64, 64, 0), (1, 1, 1), (64, 64, 31), (70, 65, 33), (64, 128, 96), (129, 64, 200),
+]  # fmt: skip
+
+
+def run_product(form, m, n, k, device, tile=(64, 64, 32), stages=3):
+    """What lies behind the tensors' rows and columns must not count."""
+    stride = -(-max(n, k, 1) // 16) * 16
+    a = torch.full((max(m, 1), stride), 99.0).half()
+    b = torch.full((max(k, 1), stride), 99.0).half()
+    a[:m, :k], b[:k, :n] = (torch.randint(-2, 3, s).half() for s in ((m, k), (k, n)))
+    c = torch.full((m, stride), 77.0).half()
+    used = torch.ones(k, dtype=torch.bool)
+    if form == "each third":
+        used = torch.tensor([i // tile[2] % 3 == 1 for i in range(k)], dtype=torch.bool)
+    want = c.clone()
+    want[:, :n] = (a[:m, :k][:, used].float() @ b[:k, :n][used].float()).half()
+    a, b, c = (x.to(device) for x in (a, b, c))
+    sizes = torch.tensor([m, n, k], dtype=torch.int32, device=device)
+    grid = (triton.cdiv(m, tile[0]), triton.cdiv(n, tile[1]))
+    kernel = product_kernel[grid](a, b, c, sizes, stride, form, *tile, num_stages=stages)
+    assert torch.equal(c.cpu(), want)
+    return kernel
+
+
+@pytest.mark.parametrize("form", ["steps", "left over", "each third"])
+@pytest.mark.parametrize(("m", "n", "k"), SIZES)
+def test_product(m, n, k, form, device):
+    run_product(form, m, n, k, device)
+
+
+@triton.jit
+def rows_kernel(x_ptr, y_ptr, sizes_ptr, stride, UP: tl.constexpr, B: tl.constexpr):
+    """y = 2 x + sum of x, for as many columns as each row has."""
+    row = tl.program_id(0)
+    size = tl.load(sizes_ptr + row)
+    x = x_ptr + row * stride
+    y = y_ptr + row * stride
+    at = tl.arange(0, B)
+    total = tl.zeros((B,), tl.float32)
+    for i in range(0, size, B):
+        total += tl.load(x + i + at, mask=i + at < size, other=0.0).to(tl.float32)
+    whole = tl.sum(total)
+    for i in range(0, size, B):
+        # Where `UP` does not hold, what is masked falls: the first tiles are those at an edge.
+        place = i + at if UP else size - 1 - i - at
+        mask = place < size if UP else place >= 0
+        twice = tl.load(x + place, mask=mask).to(tl.float32) * 2
+        tl.store(y + place, (twice + whole).to(tl.float16), mask=mask)
+
+
+def run_rows(sizes, up, device, block=128):
+    stride = -(-max([*sizes, 1]) // 16) * 16
+    x = torch.randint(-2, 3, (len(sizes), stride)).half()
+    y = torch.full_like(x, 77.0)
+    want = y.clone()
+    for i, size in enumerate(sizes):
+        want[i, :size] = x[i, :size] * 2 + x[i, :size].sum()
+    x, y = x.to(device), y.to(device)
+    counts = torch.tensor(sizes, dtype=torch.int32, device=device)
+    kernel = rows_kernel[(len(sizes),)](x, y, counts, stride, up, block, num_warps=1)
+    assert torch.equal(y.cpu(), want)
+    return kernel
+
+
+ROWS = [0, 1, 127, 128, 129, 255, 256, 300, 385]
+
+
+@pytest.mark.parametrize("up", [True, False])
+def test_rows(up, device):
+    run_rows(ROWS, up, device)

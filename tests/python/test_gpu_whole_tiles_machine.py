@@ -1,0 +1,42 @@
+"""Loops whose whole tiles run without masks, without a GPU: run by ptx_matrix_machine.py."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import gpu_rows
+import pytest
+
+torch = pytest.importorskip("torch")
+sys.path.insert(0, str(Path(__file__).parents[1] / "gpu"))
+import test_whole_tiles as whole  # noqa: E402
+
+pytestmark = pytest.mark.skipif(
+    not gpu_rows.has_tools(), reason="ptxas and libdevice are not installed (nvidia-cuda-nvcc)"
+)
+ARCHS = pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
+
+
+@ARCHS
+@pytest.mark.parametrize("form", ["steps", "left over", "each third"])
+@pytest.mark.parametrize(("m", "n", "k"), whole.SIZES)
+def test_product(m: int, n: int, k: int, form: str, arch: str, kernels: Any) -> None:
+    whole.run_product(form, m, n, k, "cpu")
+    plan = kernels[0].asm["plan"]
+    assert plan.count("cp.async, 4096 bytes") == 2  # of whole tiles
+    assert plan.count("pieces of 2 bytes") == 2  # at the edges
+
+
+@ARCHS
+def test_rows(arch: str, kernels: Any) -> None:
+    whole.run_rows(whole.ROWS, True, "cpu")
+    assert len(re.findall(r"ld\.global\S*\.v2", kernels[0].asm["ptx"])) == 2
+
+
+@ARCHS
+def test_rows_whose_first_tiles_are_at_the_edge(arch: str, kernels: Any) -> None:
+    """Masks of later iterations hold, not those of earlier ones: they stay."""
+    whole.run_rows(whole.ROWS, False, "cpu")
