@@ -25,12 +25,6 @@ void bind(MinCut &graph, unsigned node, bool isFirst) {
 
 } // namespace
 
-Value convertedFrom(Value value) {
-  while (auto conversion = value.getDefiningOp<tlg::ConvertLayoutOp>())
-    value = conversion.getSource();
-  return value;
-}
-
 bool LayoutPair::has(Value block) const {
   const LinearLayout layout = tlg::layoutOf(block.getType());
   return layout == first || layout == second;
@@ -191,30 +185,10 @@ void LayoutRegion::rewrite(const llvm::DenseMap<Value, bool> &labels) {
 Value LayoutRegion::in(Value value, bool isFirst) {
   if (Value made = made_[isFirst ? 0 : 1].lookup(value))
     return made;
-  OpBuilder builder(value.getContext());
-  builder.setInsertionPointAfterValue(value);
-  Value made = converted(builder, value, pair_.of(isFirst));
+  Value made = madeInLayout(value, pair_.of(isFirst),
+                            [&](Operation *op) { return costs_.isMadeAgain(op->getResult(0)); });
   made_[isFirst ? 0 : 1][value] = made;
   return made;
-}
-
-Value LayoutRegion::converted(OpBuilder &builder, Value value, const LinearLayout &layout) {
-  if (tlg::layoutOf(value.getType()) == layout)
-    return value;
-  if (!costs_.isMadeAgain(value))
-    return tlg::ConvertLayoutOp::create(builder, value.getLoc(),
-                                        tlg::withLayout(value.getType(), layout), value);
-  Operation *op = value.getDefiningOp();
-  const OpBuilder::InsertionGuard guard(builder);
-  IRMapping mapping;
-  for (OpOperand &operand : op->getOpOperands())
-    if (isBlock(operand.get())) {
-      builder.setInsertionPointAfterValue(operand.get());
-      mapping.map(operand.get(), converted(builder, operand.get(),
-                                           *operandLayout(op, operand.getOperandNumber(), layout)));
-    }
-  builder.setInsertionPoint(op);
-  return cloneInLayout(builder, op, mapping, layout);
 }
 
 } // namespace blockscope::gpu

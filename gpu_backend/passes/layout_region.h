@@ -23,9 +23,6 @@ struct LayoutPair {
   bool has(mlir::Value block) const;
 };
 
-/// The value that conversions make others of.
-mlir::Value convertedFrom(mlir::Value value);
-
 /// What may change, and what it costs: all costs in one unit.
 class LayoutCosts {
 public:
@@ -80,7 +77,6 @@ private:
   void collect();
   void rewrite(const llvm::DenseMap<mlir::Value, bool> &labels);
   mlir::Value in(mlir::Value value, bool isFirst);
-  mlir::Value converted(mlir::OpBuilder &builder, mlir::Value value, const LinearLayout &layout);
 
   mlir::Block &block_;
   const LayoutPair pair_;

@@ -71,6 +71,11 @@ int64_t costOf(Value value, int64_t barriers = kBarriers) {
                         (std::max<int64_t>(stored, 1) + layout.registerCount());
 }
 
+/// Whether `costAgain` has an op computed again.
+bool isMadeAgain(Operation *op) {
+  return isSplat(op) || isa_and_nonnull<tl::RangeOp>(op) || repeats(op) || combinesRepeated(op);
+}
+
 /// What `value` costs in `layout`, if smaller blocks are converted and the rest is computed again:
 /// an instruction for each element and op.
 int64_t costAgain(Value value, const LinearLayout &layout) {
@@ -79,32 +84,13 @@ int64_t costAgain(Value value, const LinearLayout &layout) {
   Operation *op = value.getDefiningOp();
   if (isSplat(op) || isa_and_nonnull<tl::RangeOp>(op))
     return 0;
-  if (!repeats(op) && !combinesRepeated(op))
+  if (!isMadeAgain(op))
     return costOf(value);
   int64_t cost = repeats(op) ? 0 : layout.registerCount();
   for (OpOperand &operand : op->getOpOperands())
     if (isBlock(operand.get()))
       cost += costAgain(operand.get(), *operandLayout(op, operand.getOperandNumber(), layout));
   return cost;
-}
-
-/// Makes `value` in `layout`, as `costAgain` counts.
-Value madeAgain(OpBuilder &builder, Value value, const LinearLayout &layout) {
-  if (Value source = convertedFrom(value); tlg::layoutOf(source.getType()) == layout)
-    return source;
-  Operation *op = value.getDefiningOp();
-  if (!isSplat(op) && !isa_and_nonnull<tl::RangeOp>(op) && !repeats(op) && !combinesRepeated(op))
-    return tlg::ConvertLayoutOp::create(builder, value.getLoc(),
-                                        tlg::withLayout(value.getType(), layout), value);
-  IRMapping made;
-  for (OpOperand &operand : op->getOpOperands())
-    if (isBlock(operand.get())) {
-      const OpBuilder::InsertionGuard guard(builder);
-      builder.setInsertionPointAfterValue(operand.get());
-      made.map(operand.get(), madeAgain(builder, operand.get(),
-                                        *operandLayout(op, operand.getOperandNumber(), layout)));
-    }
-  return cloneInLayout(builder, op, made, layout);
 }
 
 /// Computes a value again, in the layout that is wanted, in place of a conversion that costs more.
@@ -117,8 +103,7 @@ void computeAgain(Block &block) {
     if (!op || op->getBlock() != &block || !combinesRepeated(op) ||
         costAgain(source, layout) >= costOf(source))
       continue;
-    OpBuilder builder(op);
-    conversion.getResult().replaceAllUsesWith(madeAgain(builder, source, layout));
+    conversion.getResult().replaceAllUsesWith(madeInLayout(source, layout, isMadeAgain));
     while (conversion && conversion->use_empty()) {
       auto before = conversion.getSource().getDefiningOp<tlg::ConvertLayoutOp>();
       conversion->erase();

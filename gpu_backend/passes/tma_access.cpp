@@ -9,7 +9,6 @@
 #include "gpu_backend/passes/block_queries.h"
 #include "gpu_backend/passes/clone_in_layout.h"
 #include "gpu_backend/passes/disjoint_arguments.h"
-#include "gpu_backend/passes/layout_region.h"
 #include "gpu_backend/passes/passes.h"
 #include "gpu_backend/passes/place_shared.h"
 #include "gpu_backend/passes/shape_transfer.h"

@@ -77,24 +77,9 @@ bool canMakeIn(Value block, const LinearLayout &layout, Operation *root) {
   return canMakeIn(block, layout, root, std::max<size_t>(layout.registers.size(), 1) - 1, left);
 }
 
-/// Makes it where it is made.
+/// Makes it where it is made, as `canMakeIn` allows.
 Value makeIn(Value block, const LinearLayout &layout) {
-  if (tlg::layoutOf(block.getType()) == layout)
-    return block;
-  Operation *op = block.getDefiningOp();
-  if (auto convert = dyn_cast<tlg::ConvertLayoutOp>(op))
-    return makeIn(convert.getSource(), layout);
-  OpBuilder builder(op->getContext());
-  builder.setInsertionPointAfter(op);
-  if (isa<tl::LoadOp>(op))
-    return tlg::ConvertLayoutOp::create(builder, op->getLoc(),
-                                        tlg::withLayout(block.getType(), layout), block);
-  IRMapping made;
-  for (OpOperand &operand : op->getOpOperands())
-    if (isBlock(operand.get()))
-      made.map(operand.get(),
-               makeIn(operand.get(), *operandLayout(op, operand.getOperandNumber(), layout)));
-  return cloneInLayout(builder, op, made, layout);
+  return madeInLayout(block, layout, [](Operation *op) { return !isa<tl::LoadOp>(op); });
 }
 
 /// The ops that make what is converted.
