@@ -602,11 +602,13 @@ Value madeHere(OpBuilder &builder, Value value, IRMapping &made) {
 }
 
 /// Whether the threads of a warp hold what a store takes as whole lines of memory, 16 bytes each:
-/// they store it as fast themselves, without a way through shared memory and a barrier.
+/// they store it as fast themselves, without a way through shared memory and a barrier. Not what
+/// something behind it may look at, which TMA has brought when the threads meet.
 bool isStoredFast(tl::StoreOp store, const TmaAccess &access) {
   constexpr int kVectorBytes = 16, kLineBytes = 128;
   Value value = store.getValue();
-  if (convertedFrom(value) != value || store->getParentOfType<LoopLikeOpInterface>())
+  if (convertedFrom(value) != value || store->getParentOfType<LoopLikeOpInterface>() ||
+      store->getAttrOfType<BoolAttr>(kTmaAttribute).getValue())
     return false;
   const LinearLayout layout = tlg::layoutOf(value.getType());
   const ShapeBits shape(cast<ShapedType>(value.getType()).getShape());

@@ -24,6 +24,7 @@
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <limits>
 #include <optional>
 
 using namespace mlir;
@@ -93,6 +94,43 @@ Course both(Course a, Course b) {
   return b == Course::Same ? a : Course::Unknown;
 }
 
+/// Numbers of 64 bits, made where the builder stands.
+class Numbers {
+public:
+  Numbers(OpBuilder &builder, Location where) : builder_(builder), where_(where) {}
+
+  Value constant(int64_t number) const {
+    return arith::ConstantOp::create(builder_, where_, builder_.getI64IntegerAttr(number));
+  }
+  Value wide(Value scalar) const {
+    return scalar.getType().isInteger(64)
+               ? scalar
+               : arith::ExtSIOp::create(builder_, where_, builder_.getI64Type(), scalar)
+                     .getResult();
+  }
+  template <typename Op> Value make(Value a, Value b) const {
+    return Op::create(builder_, where_, a, b);
+  }
+  Value isLess(Value a, Value b, bool orEqual = false) const {
+    return arith::CmpIOp::create(
+        builder_, where_, orEqual ? arith::CmpIPredicate::sle : arith::CmpIPredicate::slt, a, b);
+  }
+  Value choose(Value condition, Value yes, Value no) const {
+    return arith::SelectOp::create(builder_, where_, condition, yes, no);
+  }
+  /// Whether all of at least one condition hold.
+  Value all(llvm::ArrayRef<Value> conditions) const {
+    Value result = conditions.front();
+    for (Value each : conditions.drop_front())
+      result = make<arith::AndIOp>(result, each);
+    return result;
+  }
+
+private:
+  OpBuilder &builder_;
+  const Location where_;
+};
+
 /// Sums of ranges and scalars, of which the least and the greatest element are scalars.
 class Extremes {
 public:
@@ -100,49 +138,80 @@ public:
   explicit Extremes(scf::ForOp loop) : loop_(loop) {}
 
   Course course(Value value) const {
+    if (!isSum(value))
+      return Course::Unknown;
     if (isOutside(value))
-      return isSum(value) ? Course::Same : Course::Unknown;
+      return Course::Same;
     if (value == loop_.getInductionVar())
-      return Course::Grows; // steps are positive
+      return Course::Grows;
     Operation *op = value.getDefiningOp();
-    if (isPassedOn(op))
+    if (isPassedOn(op) || isa_and_nonnull<arith::MulIOp>(op))
       return course(op->getOperand(0));
     if (isa_and_nonnull<arith::AddIOp>(op))
       return both(course(op->getOperand(0)), course(op->getOperand(1)));
     if (isa_and_nonnull<arith::SubIOp>(op))
       return both(course(op->getOperand(0)), opposite(course(op->getOperand(1))));
-    if (isa_and_nonnull<arith::MulIOp>(op) && factorOf(op))
-      return course(op->getOperand(0));
-    return isSum(value) ? Course::Same : Course::Unknown;
+    return Course::Same;
   }
 
-  /// The greatest element, or the least, as an i64, in the iteration in which the loop's variable
-  /// is `at`.
-  Value make(OpBuilder &builder, Location where, Value value, bool greatest, Value at) const {
-    const auto constant = [&](int64_t number) -> Value {
-      return arith::ConstantOp::create(builder, where, builder.getI64IntegerAttr(number));
-    };
+  /// The greatest element, or the least, in the iteration in which the loop's variable is `at`.
+  Value make(const Numbers &numbers, Value value, bool greatest, Value at) const {
     if (const std::optional<int64_t> number = splatOf(value))
-      return constant(*number);
+      return numbers.constant(*number);
     if (loop_ && value == loop_.getInductionVar())
-      return wide(builder, where, at);
+      return at;
     Operation *op = value.getDefiningOp();
     const auto operand = [&](unsigned number, bool most) {
-      return make(builder, where, op->getOperand(number), most, at);
+      return make(numbers, op->getOperand(number), most, at);
     };
     if (auto range = dyn_cast_if_present<tl::RangeOp>(op))
-      return constant(greatest ? static_cast<int64_t>(range.getEnd()) - 1
-                               : static_cast<int64_t>(range.getStart()));
-    if (isBlock(value) || !isOutside(value)) {
-      if (isPassedOn(op))
-        return operand(0, greatest);
-      if (isa<arith::AddIOp>(op))
-        return arith::AddIOp::create(builder, where, operand(0, greatest), operand(1, greatest));
-      if (isa<arith::SubIOp>(op))
-        return arith::SubIOp::create(builder, where, operand(0, greatest), operand(1, !greatest));
-      return arith::MulIOp::create(builder, where, operand(0, greatest), constant(*factorOf(op)));
+      return numbers.constant(greatest ? static_cast<int64_t>(range.getEnd()) - 1
+                                       : static_cast<int64_t>(range.getStart()));
+    if (!isBlock(value) && isOutside(value))
+      return numbers.wide(value);
+    if (isPassedOn(op))
+      return operand(0, greatest);
+    if (isa<arith::AddIOp>(op))
+      return numbers.make<arith::AddIOp>(operand(0, greatest), operand(1, greatest));
+    if (isa<arith::SubIOp>(op))
+      return numbers.make<arith::SubIOp>(operand(0, greatest), operand(1, !greatest));
+    return numbers.make<arith::MulIOp>(operand(0, greatest), numbers.constant(*factorOf(op)));
+  }
+
+  /// Adds what must hold so that no element of `value` is computed past the end of its type, in the
+  /// iterations from `first` to `at`: then it is what `make` makes.
+  void addFits(const Numbers &numbers, Value value, Value first, Value at,
+               llvm::SmallVectorImpl<Value> &conditions) const {
+    if (splatOf(value) || (loop_ && value == loop_.getInductionVar()))
+      return;
+    Operation *op = value.getDefiningOp();
+    if (!isBlock(value) && isOutside(value)) {
+      if (value.getType().isInteger(64))
+        addFits(numbers, value, conditions);
+    } else if (isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(op) &&
+               getElementTypeOrSelf(value.getType()).isInteger(32)) {
+      // Parts of a sum may wrap where the whole does not.
+      const bool shrinks = course(value) == Course::Shrinks;
+      conditions.push_back(
+          numbers.isLess(numbers.constant(std::numeric_limits<int32_t>::min()),
+                         make(numbers, value, /*greatest=*/false, shrinks ? at : first),
+                         /*orEqual=*/true));
+      conditions.push_back(
+          numbers.isLess(make(numbers, value, /*greatest=*/true, shrinks ? first : at),
+                         numbers.constant(std::numeric_limits<int32_t>::max()),
+                         /*orEqual=*/true));
+    } else {
+      for (Value operand : op->getOperands())
+        addFits(numbers, operand, first, at, conditions);
     }
-    return wide(builder, where, value);
+  }
+
+  /// The same of a scalar of 64 bits: sums of such, and products with factors of sums, have room.
+  static void addFits(const Numbers &numbers, Value scalar,
+                      llvm::SmallVectorImpl<Value> &conditions) {
+    constexpr int64_t kMost = int64_t{1} << 40;
+    conditions.push_back(numbers.isLess(numbers.constant(-kMost), scalar));
+    conditions.push_back(numbers.isLess(scalar, numbers.constant(kMost)));
   }
 
 private:
@@ -153,14 +222,15 @@ private:
 
   /// The constant, not negative, that an op multiplies its first operand by.
   static std::optional<int64_t> factorOf(Operation *op) {
+    constexpr int64_t kMost = 1 << 16;
     const std::optional<int64_t> factor = splatOf(op->getOperand(1));
-    return factor && *factor >= 0 ? factor : std::nullopt;
+    return factor && *factor >= 0 && *factor <= kMost ? factor : std::nullopt;
   }
 
   bool isOutside(Value value) const { return !loop_ || loop_.isDefinedOutsideOfLoop(value); }
 
   /// Whether `make` knows all that a value is made of.
-  bool isSum(Value value) const {
+  bool isSum(Value value, bool isFactor = false) const {
     if (splatOf(value) || (loop_ && value == loop_.getInductionVar()))
       return true;
     Operation *op = value.getDefiningOp();
@@ -169,16 +239,11 @@ private:
     if (isa_and_nonnull<tl::RangeOp>(op))
       return true;
     if (isPassedOn(op))
-      return isSum(op->getOperand(0));
+      return isSum(op->getOperand(0), isFactor);
     if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op))
-      return isSum(op->getOperand(0)) && isSum(op->getOperand(1));
-    return isa_and_nonnull<arith::MulIOp>(op) && factorOf(op) && isSum(op->getOperand(0));
-  }
-
-  static Value wide(OpBuilder &builder, Location where, Value scalar) {
-    return scalar.getType().isInteger(64)
-               ? scalar
-               : arith::ExtSIOp::create(builder, where, builder.getI64Type(), scalar).getResult();
+      return isSum(op->getOperand(0), isFactor) && isSum(op->getOperand(1), isFactor);
+    return isa_and_nonnull<arith::MulIOp>(op) && !isFactor && factorOf(op) &&
+           isSum(op->getOperand(0), /*isFactor=*/true);
   }
 
   mutable scf::ForOp loop_;
@@ -229,18 +294,19 @@ struct Narrow {
   }
 };
 
-/// Whether terms, at least one, hold for all elements.
-Value holds(OpBuilder &builder, Location where, llvm::ArrayRef<Term> terms,
-            const Extremes &extremes, Value at) {
-  Value result;
+/// Whether terms, at least one, hold for all elements, from the iteration of `first` to that of
+/// `at`.
+Value holds(const Numbers &numbers, llvm::ArrayRef<Term> terms, const Extremes &extremes,
+            Value first, Value at) {
+  llvm::SmallVector<Value> conditions;
   for (const Term &term : terms) {
-    Value each = arith::CmpIOp::create(
-        builder, where, term.mayBeEqual ? arith::CmpIPredicate::sle : arith::CmpIPredicate::slt,
-        extremes.make(builder, where, term.low, /*greatest=*/true, at),
-        extremes.make(builder, where, term.high, /*greatest=*/false, at));
-    result = result ? arith::AndIOp::create(builder, where, result, each).getResult() : each;
+    conditions.push_back(numbers.isLess(extremes.make(numbers, term.low, /*greatest=*/true, at),
+                                        extremes.make(numbers, term.high, /*greatest=*/false, at),
+                                        term.mayBeEqual));
+    for (Value side : {term.low, term.high})
+      extremes.addFits(numbers, side, first, at, conditions);
   }
-  return result;
+  return numbers.all(conditions);
 }
 
 /// By how many elements the pointers that a loop carries grow in each iteration, as an i64, if that
@@ -275,39 +341,48 @@ void removeMask(Operation *access) {
   }
 }
 
-void splitLoop(scf::ForOp loop, const Narrow &narrow, const Extremes &extremes) {
-  OpBuilder builder(loop);
-  const Location where = loop.getLoc();
-  Value begin = loop.getLowerBound(), end = loop.getUpperBound(), step = loop.getStep();
-  const auto make = [&]<typename Op>(Op, Value a, Value b) -> Value {
-    return Op::create(builder, where, a, b);
-  };
-  Value one = arith::ConstantOp::create(builder, where, builder.getIntegerAttr(end.getType(), 1));
-  const auto isOne = [](Value value) { return splatOf(value) == 1; };
-  Value most = make(arith::SubIOp(), end, one);
-  Value last = most;
-  if (!isOne(step)) {
-    Value count = make(arith::DivSIOp(), make(arith::SubIOp(), most, begin), step);
-    last = make(arith::AddIOp(), begin, make(arith::MulIOp(), count, step));
-  }
+/// Up to which value of its variable a loop, from `begin` to `end`, runs without masks: `end`, its
+/// last value, or `begin`.
+Value splitOf(const Numbers &numbers, scf::ForOp loop, const Narrow &narrow,
+              const Extremes &extremes, Value begin, Value end, Value step) {
   llvm::SmallVector<Term> changing, same;
   for (const Term &term : narrow.terms) {
     const bool isSame =
         extremes.course(term.low) == Course::Same && extremes.course(term.high) == Course::Same;
     (isSame ? same : changing).push_back(term);
   }
-  const auto choose = [&](Value condition, Value yes, Value no) -> Value {
-    return arith::SelectOp::create(builder, where, condition, yes, no);
-  };
   Value split = end;
   if (!changing.empty()) {
-    split = choose(holds(builder, where, changing, extremes, make(arith::SubIOp(), last, step)),
-                   last, begin);
-    split = choose(holds(builder, where, changing, extremes, last), end, split);
+    Value most = numbers.make<arith::SubIOp>(end, numbers.constant(1));
+    Value passed = numbers.make<arith::DivSIOp>(numbers.make<arith::SubIOp>(most, begin), step);
+    Value last = numbers.make<arith::AddIOp>(begin, numbers.make<arith::MulIOp>(passed, step));
+    Value before = numbers.make<arith::SubIOp>(last, step);
+    split = numbers.choose(holds(numbers, changing, extremes, begin, before), last, begin);
+    split = numbers.choose(holds(numbers, changing, extremes, begin, last), end, split);
   }
+  llvm::SmallVector<Value> conditions;
   if (!same.empty())
-    split = choose(holds(builder, where, same, extremes, begin), split, begin);
-  split = make(arith::MaxSIOp(), split, begin);
+    conditions.push_back(holds(numbers, same, extremes, begin, begin));
+  if (loop.getInductionVar().getType().isInteger(64))
+    for (Value bound : {begin, end, step})
+      Extremes::addFits(numbers, bound, conditions);
+  if (!splatOf(loop.getStep()))
+    conditions.push_back(numbers.isLess(numbers.constant(0), step));
+  if (!conditions.empty())
+    split = numbers.choose(numbers.all(conditions), split, begin);
+  // A loop may have no iterations.
+  return numbers.make<arith::MaxSIOp>(numbers.make<arith::MinSIOp>(split, end), begin);
+}
+
+void splitLoop(scf::ForOp loop, const Narrow &narrow, const Extremes &extremes) {
+  OpBuilder builder(loop);
+  const Location where = loop.getLoc();
+  const Numbers numbers(builder, where);
+  Value begin = numbers.wide(loop.getLowerBound()), end = numbers.wide(loop.getUpperBound()),
+        step = numbers.wide(loop.getStep());
+  Value wideSplit = splitOf(numbers, loop, narrow, extremes, begin, end, step), split = wideSplit;
+  if (const Type type = loop.getInductionVar().getType(); !type.isInteger(64))
+    split = arith::TruncIOp::create(builder, where, type, split);
   auto whole = cast<scf::ForOp>(builder.clone(*loop));
   whole.setUpperBound(split);
   for (auto [old, made] :
@@ -315,16 +390,17 @@ void splitLoop(scf::ForOp loop, const Narrow &narrow, const Extremes &extremes) 
     if (llvm::is_contained(narrow.accesses, &old))
       removeMask(&made);
   // Pointers are made anew: those of narrow loads are more, and would be carried over both loops.
+  // The whole loop may end within a step.
   builder.setInsertionPoint(loop);
-  Value count = make(arith::SubIOp(), split, begin);
-  if (!isOne(step))
-    count = make(arith::DivSIOp(), count, step);
-  if (!count.getType().isInteger(64))
-    count = arith::ExtSIOp::create(builder, where, builder.getI64Type(), count);
+  Value count = numbers.make<arith::SubIOp>(wideSplit, begin);
+  if (splatOf(loop.getStep()) != 1)
+    count = numbers.make<arith::DivSIOp>(
+        numbers.make<arith::AddIOp>(count, numbers.make<arith::SubIOp>(step, numbers.constant(1))),
+        step);
   for (auto [i, initial] : llvm::enumerate(loop.getInitArgsMutable())) {
     Value value = whole.getResult(i);
     if (Value each = stepOf(builder, loop, i)) {
-      Value all = make(arith::MulIOp(), each, count);
+      Value all = numbers.make<arith::MulIOp>(each, count);
       const auto type = cast<RankedTensorType>(value.getType()).clone(builder.getI64Type());
       value = tl::AddPtrOp::create(builder, where, initial.get().getType(), initial.get(),
                                    tl::SplatOp::create(builder, where, type, all));
@@ -334,9 +410,11 @@ void splitLoop(scf::ForOp loop, const Narrow &narrow, const Extremes &extremes) 
   loop.setLowerBound(split);
 }
 
-/// A loop of its own steps, without loops in it.
+/// Whether a loop counts up, and has no loops in it.
 bool isInnermost(scf::ForOp loop) {
-  return !loop.getUnsignedCmp() && !loop.getInductionVar().getType().isIndex() &&
+  const std::optional<int64_t> step = splatOf(loop.getStep());
+  return !loop.getUnsignedCmp() && step.value_or(1) > 0 &&
+         !loop.getInductionVar().getType().isIndex() &&
          !loop.getBody()
               ->walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); })
               .wasInterrupted();
@@ -345,7 +423,8 @@ bool isInnermost(scf::ForOp loop) {
 void splitStore(tl::StoreOp store, const Narrow &narrow, const Extremes &extremes) {
   OpBuilder builder(store);
   const Location where = store.getLoc();
-  Value isWhole = holds(builder, where, narrow.terms, extremes, Value());
+  const Numbers numbers(builder, where);
+  Value isWhole = holds(numbers, narrow.terms, extremes, Value(), Value());
   auto branch = scf::IfOp::create(builder, where, isWhole, /*withElseRegion=*/true);
   builder.setInsertionPointToStart(branch.thenBlock());
   removeMask(builder.clone(*store));

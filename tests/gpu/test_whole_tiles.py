@@ -122,3 +122,105 @@ ROWS = [0, 1, 127, 128, 129, 255, 256, 300, 385]
 @pytest.mark.parametrize("up", [True, False])
 def test_rows(up, device):
     run_rows(ROWS, up, device)
+
+
+@triton.jit
+def carried_kernel(
+    x_ptr, y_ptr, numbers_ptr, FORM: tl.constexpr, STEP: tl.constexpr, B: tl.constexpr
+):
+    """Sums tiles of a loop whose bounds, size and place are loaded, and the tile behind it."""
+    begin = tl.load(numbers_ptr)
+    end = tl.load(numbers_ptr + 1)
+    size = tl.load(numbers_ptr + 2)
+    at = tl.arange(0, B)
+    x = x_ptr + at
+    total = tl.zeros((B,), tl.float32)
+    for i in range(begin, end, STEP):
+        if FORM == "index":
+            low, high = i + at, size
+        elif FORM == "sum":  # the size's may wrap
+            low, high = i + at, size + at
+        elif FORM == "product":  # wraps for some i
+            low, high = i * 65536 + at, size
+        else:  # as a product, cast behind it
+            low, high = (i * 65536).to(tl.int64) + at, size.to(tl.int64)
+        total += tl.load(x, mask=low < high, other=3.0).to(tl.float32)
+        x += B
+    tl.store(y_ptr + at, total + tl.load(x).to(tl.float32))
+
+
+def run_carried(form, begin, end, step, size, device, block=64):
+    x = torch.randint(-2, 3, (16 * block,)).half()
+    at = torch.arange(block, dtype=torch.int64)
+    want, tile = torch.zeros(block), 0
+
+    def wrapped(value):
+        return (value + 2**31) % 2**32 - 2**31
+
+    for i in range(begin, end, step):
+        low, high = wrapped(i + at), torch.tensor(size)
+        if form == "sum":
+            high = wrapped(size + at)
+        elif form == "product":
+            low = wrapped(i * 65536 + at)
+        elif form == "cast":
+            low = wrapped(torch.tensor(i * 65536)) + at
+        loaded = x[tile * block : (tile + 1) * block].float()
+        want += torch.where(low < high, loaded, 3.0)
+        tile += 1
+    want += x[tile * block : (tile + 1) * block].float()
+    y = torch.zeros(block, device=device)
+    numbers = torch.tensor([begin, end, size], dtype=torch.int32, device=device)
+    carried_kernel[(1,)](x.to(device), y, numbers, form, step, block, num_warps=1)
+    assert torch.equal(y.cpu(), want)
+
+
+LEAST, MOST = -(2**31), 2**31 - 1
+CARRIED = [
+    ("index", 0, 100, 64, 1000),  # the loop ends within its last step, all tiles whole
+    ("index", 0, 100, 64, 100),
+    ("index", 0, 640, 64, 640),
+    ("index", 3, 300, 7 * 16, 250),
+    ("index", 5, 3, 64, 1000),
+    ("index", LEAST, 2**29, 805306368, 5),  # bounds more than 2^31 apart
+    ("index", LEAST, 1, 805306368, 64),
+    ("index", 5, LEAST + 3, 64, MOST),
+    ("sum", 0, 128, 64, MOST - 2),
+    ("sum", 0, 128, 64, 40),
+    ("product", -40000, -39996, 1, 1000),
+    ("product", 0, 3, 1, 1000),
+    ("cast", -40000, -39996, 1, 1000),
+]
+
+
+@pytest.mark.parametrize(("form", "begin", "end", "step", "size"), CARRIED)
+def test_carried(form, begin, end, step, size, device):
+    run_carried(form, begin, end, step, size, device)
+
+
+@triton.jit
+def twice_kernel(x_ptr, y_ptr, z_ptr, out_ptr, n, R: tl.constexpr):
+    """Through the same pointers: stores a turned tile, then another, and loads what is there."""
+    rows, columns = tl.arange(0, R)[:, None], tl.arange(0, R)[None, :]
+    x = tl.load(x_ptr + rows * R + columns)
+    turned = tl.load(y_ptr + columns * R + rows)
+    place = z_ptr + rows * R + columns
+    tl.store(place, turned, mask=columns < n)
+    tl.store(place, x, mask=columns < n)
+    again = tl.load(place, mask=columns < n, other=0.0)
+    tl.store(out_ptr + rows * R + columns, tl.cumsum(again, axis=1))
+
+
+def run_twice(n, warps, device, size=32):
+    x, y = (torch.randint(-4, 5, (size, size)).half().to(device) for _ in range(2))
+    z, out = (torch.zeros(size, size, dtype=torch.float16, device=device) for _ in range(2))
+    twice_kernel[(1,)](x, y, z, out, n, size, num_warps=warps)
+    kept = torch.where(torch.arange(size, device=device) < n, x, 0)
+    assert torch.equal(z, kept)
+    assert torch.equal(out, kept.float().cumsum(1).half())
+
+
+@pytest.mark.parametrize("n", [31, 32])
+@pytest.mark.parametrize("warps", [2, 4, 8])
+def test_stored_twice(n, warps, device):
+    run_twice(n, warps, device)

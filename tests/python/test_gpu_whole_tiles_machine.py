@@ -40,3 +40,19 @@ def test_rows(arch: str, kernels: Any) -> None:
 def test_rows_whose_first_tiles_are_at_the_edge(arch: str, kernels: Any) -> None:
     """Masks of later iterations hold, not those of earlier ones: they stay."""
     whole.run_rows(whole.ROWS, False, "cpu")
+
+
+@ARCHS
+@pytest.mark.parametrize(("form", "begin", "end", "step", "size"), whole.CARRIED)
+def test_carried(
+    form: str, begin: int, end: int, step: int, size: int, arch: str, kernels: Any
+) -> None:
+    whole.run_carried(form, begin, end, step, size, "cpu")
+    assert kernels[0].asm["ttgir"].count("scf.for") == 2
+
+
+@ARCHS
+@pytest.mark.parametrize("n", [31, 32])
+@pytest.mark.parametrize("warps", [2, 4, 8])
+def test_stored_twice(n: int, warps: int, arch: str, kernels: Any) -> None:
+    whole.run_twice(n, warps, "cpu")

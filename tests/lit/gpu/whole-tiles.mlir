@@ -5,13 +5,14 @@
 // runs those that are left.
 // CHECK-LABEL: func.func @row(
 // CHECK-SAME: %[[N:arg3]]: i32
-// CHECK: %[[LAST:.*]] = arith.addi %c0_i32
-// CHECK: %[[BEFORE:.*]] = arith.subi %[[LAST]], %c128_i32
-// CHECK: %[[WIDE:.*]] = arith.extsi %[[BEFORE]]
-// CHECK: arith.addi %[[WIDE]], %{{.*}} : i64
-// CHECK: %[[SOME:.*]] = arith.select %{{.*}}, %[[LAST]], %c0_i32
-// CHECK: %[[ALL:.*]] = arith.select %{{.*}}, %[[N]], %[[SOME]]
-// CHECK: %[[SPLIT:.*]] = arith.maxsi %[[ALL]], %c0_i32
+// CHECK: %[[END:.*]] = arith.extsi %[[N]] : i32 to i64
+// CHECK: %[[LAST:.*]] = arith.addi %{{.*}}, %{{.*}} : i64
+// CHECK: %[[BEFORE:.*]] = arith.subi %[[LAST]], %{{.*}} : i64
+// CHECK: arith.addi %[[BEFORE]], %{{.*}} : i64
+// CHECK: %[[SOME:.*]] = arith.select %{{.*}}, %[[LAST]], %{{.*}} : i64
+// CHECK: %[[ALL:.*]] = arith.select %{{.*}}, %[[END]], %[[SOME]] : i64
+// CHECK: arith.minsi %[[ALL]], %[[END]]
+// CHECK: %[[SPLIT:.*]] = arith.trunci %{{.*}} : i64 to i32
 // CHECK: scf.for %{{.*}} = %c0_i32 to %[[SPLIT]] step %c128_i32
 // CHECK-NOT: mask
 // CHECK: scf.for %{{.*}} = %[[SPLIT]] to %[[N]] step %c128_i32
