@@ -37,6 +37,8 @@ RaceSanitizer::~RaceSanitizer() = default;
 void RaceSanitizer::onLaunchBegin(const LaunchInfo &launch) {
   launch_ = &launch;
   hasAtomics_ = launch.hasAtomics;
+  hasOneWarp_ =
+      llvm::is_contained(launch.metaParameters, NamedValues::value_type("num_warps", "1"));
   readsCount_ = WarpOrder::readsCountIn(launch);
   screen_.reset();
   if (launch.isTrial)
@@ -362,7 +364,7 @@ void RaceSanitizer::touchCell(const Conflict &context, ShadowCell &cell, uint64_
         return;
   };
   const auto checkWarps = [&](const AccessRecord &earlier) {
-    if (!earlier.exists())
+    if (!earlier.exists() || hasOneWarp_)
       return;
     if (missesBarrierInside(earlier, context, lane))
       reportWarpOrder(context, earlier, {host, bytes, lane, values, written});

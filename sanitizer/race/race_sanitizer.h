@@ -99,6 +99,7 @@ private:
   const LaunchInfo *launch_ = nullptr;
   std::unique_ptr<RaceScreen> screen_; ///< while only it looks
   bool hasAtomics_ = false;            ///< without them nothing ever orders two programs
+  bool hasOneWarp_ = false;            ///< by num_warps=1: a program's accesses come in order
   bool readsCount_ = false;            ///< in the order of warps, too: see WarpOrder
   ShadowMemory shadow_;
   llvm::DenseMap<uint32_t, OpFacts> ops_;

@@ -41,7 +41,8 @@ std::string messageOf(Use use, std::optional<AccessKind> access, const Trail &tr
 std::string hintOf(const Trail &trail) {
   switch (trail.birth) {
   case Birth::MaskedLanes:
-    return "give the load an `other=`, or keep these lanes out with tl.where or the mask";
+    return "if the load's mask is right, give the load an `other=`, or keep these lanes out with "
+           "tl.where or the mask";
   case Birth::NeverWritten:
     return "fill the memory first (torch.zeros), or write every element that is read";
   }
@@ -185,8 +186,8 @@ Finding UndefinedSanitizer::describeHostRead(const UndefinedStorage &storage, co
   finding.values = trail.values;
   finding.hint = trail.launch || trail.birth != Birth::NeverWritten
                      ? hintOf(trail)
-                     : "does the grid, or the loop in the kernel, reach all of the tensor? If it "
-                       "need not, fill the memory first (torch.zeros)";
+                     : "do the grid, the loop in the kernel and the store's mask reach all of the "
+                       "tensor? If they need not, fill the memory first (torch.zeros)";
   finding.related = trail.sites;
   if (trail.launch) { // the store is the place
     finding.site = trail.sites.front();

@@ -346,6 +346,13 @@ def test_stop_at_first(script):
     assert done.stderr.count("error[oob-load]") == 1 and "Traceback" not in done.stderr
 
 
+def test_a_report_of_a_script_that_was_cut_says_so(script):
+    done = command("check", script(f"{BAD}\nraise KeyboardInterrupt\n"))
+    assert done.returncode == 130
+    assert "error[oob-load]" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("the script ended with status 130: ")
+
+
 ECHO = "import sys; print(sys.argv[1:])"
 
 

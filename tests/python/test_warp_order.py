@@ -34,11 +34,15 @@ def test_an_atomic_whose_result_stays_with_its_threads_is_none(how, mode):
     assert found(how) == ["race-warp-order"]
 
 
-def found(how):
+def test_one_warp_keeps_its_order(mode):
+    assert found("nothing", num_warps=1) == []
+
+
+def found(how, **options):
     """The codes of the findings; the result is right in any case."""
     out, flags = torch.zeros(512, dtype=torch.int32), torch.zeros(512, dtype=torch.int32)
     with blockscope.check("tsan") as report:
-        reversed_by_memory[(1,)](out, flags, how, 256)
+        reversed_by_memory[(1,)](out, flags, how, 256, **options)
     assert out[256:].tolist() == list(range(255, -1, -1))
     return [finding.code for finding in report.findings]
 

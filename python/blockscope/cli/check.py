@@ -20,6 +20,7 @@ from blockscope.cli.before_run import (
 )
 from blockscope.cli.json_output import JsonOutput
 from blockscope.cli.progress import shown_launches
+from blockscope.cli.script import INTERRUPTED
 from blockscope.cli.sources import Sources
 from blockscope.cli.usage import UsageError
 from blockscope.cli.viewer import find_viewer
@@ -55,7 +56,7 @@ def checked(options: argparse.Namespace, end: End) -> int:
         report.known_in_children = [each for child in children for each in child["known"]]
         end(report, status, children, trace)
         errors = report.error_count + sum(child["errors"] for child in children)
-        return int(options.exit_code) if errors else status
+        return int(options.exit_code) if errors and status != INTERRUPTED else status
 
     with ExitStack() as stack:
         trace = _trace_file(options, stack)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from blockscope.cli.script import flush, print_user_traceback
+from blockscope.cli.script import INTERRUPTED, flush, print_user_traceback
 from blockscope.cli.usage import UsageError
 from blockscope.errors import LaunchFileError
 from blockscope.launch_file.contents import File, Launch
@@ -63,7 +63,7 @@ class LaunchScript:
                 return 1
             except KeyboardInterrupt:
                 print_user_traceback()
-                return 130
+                return INTERRUPTED
             except BaseException:
                 print(f"launch {launch.number} of '{launch.kernel_name}':", file=sys.stderr)
                 print_user_traceback()

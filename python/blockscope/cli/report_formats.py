@@ -94,7 +94,7 @@ def said_of(report: Any, status: int, has_launched: bool) -> list[str]:
     if dropped := report.handle.dropped_causes():
         said.append(f"further causes that are not shown: {dropped} (--max-findings)")
     if status:
-        said.append(f"the script ended with status {status}: what it did not reach is unchecked")
+        said.append(cut_off(status))
     return said
 
 
@@ -116,4 +116,10 @@ def text_of(report: Any, status: int, has_launched: bool, *, color: bool) -> str
     first, _, rest = str(report.text(color)).rstrip("\n").partition("\n")
     if status and report.clean:
         first += f" up to where the script ended, with status {status}"
-    return f"{first}\n{rest}\n" if rest else f"{first}\n"
+    text = f"{first}\n{rest}\n" if rest else f"{first}\n"
+    return text if not status or report.clean else f"{text}{cut_off(status)}\n"
+
+
+def cut_off(status: int) -> str:
+    """What a report says of a script that did not end well."""
+    return f"the script ended with status {status}: what it did not reach is unchecked"

@@ -19,6 +19,9 @@ from blockscope.frontend import tracebacks
 _TRACE = b"BLOCKSCOPE TRACE"  # the first bytes of one
 _USERS_ERRORS = (TritonError, TypeError, ValueError, RuntimeError)
 
+#: The status of a command that Ctrl-C ended.
+INTERRUPTED = 130
+
 
 def is_trace(path: str) -> bool:
     """Whether a file is what ``blockscope trace`` writes."""
@@ -83,7 +86,7 @@ class Script:
             return 1
         except KeyboardInterrupt:
             print_user_traceback()
-            return 130
+            return INTERRUPTED
         except BaseException:
             print_user_traceback()
             return 1

@@ -13,7 +13,7 @@ from typing import Any
 
 from blockscope.cli.launch_files import is_launch_file
 from blockscope.cli.progress import ProgressLine, duration
-from blockscope.cli.script import flush, print_user_traceback
+from blockscope.cli.script import INTERRUPTED, flush, print_user_traceback
 from blockscope.cli.usage import UsageError, no_file
 from blockscope.errors import LaunchFileError
 from blockscope.sweep.axes import spread
@@ -69,7 +69,7 @@ def sweep(options: argparse.Namespace, names: list[str], given: dict[str, Any]) 
         )
     print(f"results: {path}", file=sys.stderr)
     if was_cut:
-        return 130
+        return INTERRUPTED
     if any(result.is_error for result in results):
         return int(options.exit_code)
     return 1 if any(result.state == "failed" for result in results) else 0
