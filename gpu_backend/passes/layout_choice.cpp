@@ -62,20 +62,6 @@ bool isLong(Value value) {
   return ops > kMost;
 }
 
-/// Whether a load through a store's pointers may run behind the store: in the next iteration of a
-/// loop, too, if the pointers are from outside.
-bool mayFollow(tl::StoreOp store, Operation *load) {
-  for (Operation *outer = store; (outer = outer->getParentOp());)
-    if (auto loop = dyn_cast<LoopLikeOpInterface>(outer);
-        loop && loop->isAncestor(load) && loop.isDefinedOutsideOfLoop(store.getPointer()))
-      return true;
-  for (Operation *outer = store; outer->getBlock(); outer = outer->getParentOp())
-    if (Operation *beside = outer->getBlock()->findAncestorOpInBlock(*load);
-        beside && beside != outer)
-      return outer->isBeforeInBlock(beside);
-  return false;
-}
-
 /// Whether an op's result is a smaller block, repeated.
 bool repeats(Operation *op) { return isa<tl::BroadcastOp>(op); }
 
@@ -139,36 +125,15 @@ LayoutChoice::LayoutChoice(func::FuncOp function, const AxisAnalysis &axes, cons
       if (freeBits(accesses_[op]).warps != 0)
         relyOnNoStores(op);
     }
-  llvm::SmallPtrSet<Operation *, 8> stored; // so far
   function.walk([&](tl::StoreOp store) {
-    if (!isBlock(store.getPointer()))
-      return;
-    stored.insert(store);
     const auto own = layouts_.find(store.getValue());
-    std::optional<LinearLayout> layout = ofSamePlaces(store, stored);
-    if (!layout && !isCheap(store.getValue()) && own != layouts_.end())
-      layout = storeLayout(store, own->second, axes_, target_, options_);
-    if (!layout)
+    if (!isBlock(store.getPointer()) || isCheap(store.getValue()) || own == layouts_.end())
       return;
-    accesses_[store] = *layout;
+    const LinearLayout layout = storeLayout(store, own->second, axes_, target_, options_);
+    accesses_[store] = layout;
     for (Value variable : steppedPointers(store))
-      layouts_[variable] = *layout;
+      layouts_[variable] = layout;
   });
-}
-
-/// The layout of a store before `store`, or of a load behind it, through the same pointers: a
-/// thread stores to a place twice, or loads what it stored, in the order of the program, without a
-/// barrier.
-std::optional<LinearLayout>
-LayoutChoice::ofSamePlaces(tl::StoreOp store,
-                           const llvm::SmallPtrSetImpl<Operation *> &stored) const {
-  for (Operation *user : store.getPointer().getUsers()) {
-    const bool isEarlierStore = user != store && stored.contains(user);
-    const bool isLaterLoad = isa<tl::LoadOp>(user) && mayFollow(store, user);
-    if (isEarlierStore || isLaterLoad)
-      return accesses_.find(user)->second;
-  }
-  return std::nullopt;
 }
 
 bool LayoutChoice::computeCheap(Value value) {

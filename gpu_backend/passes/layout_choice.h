@@ -58,8 +58,6 @@ private:
   LinearLayout ofRepetitions(mlir::Operation *op, const LinearLayout &block) const;
   bool isExchangedWide(mlir::Value block, const LinearLayout &layout, size_t fewBits) const;
   llvm::SmallVector<int> orderOf(mlir::Value block) const;
-  std::optional<LinearLayout>
-  ofSamePlaces(tl::StoreOp store, const llvm::SmallPtrSetImpl<mlir::Operation *> &stored) const;
   bool takesLayoutOfUse(mlir::Value value, const LinearLayout &layout) const;
   bool spreadForward(mlir::Operation *op);
   bool spreadBackward(mlir::Operation *op);

@@ -1,4 +1,5 @@
-// A walk in the order of the program with the loads that some warps may not have done yet.
+// A walk in the order of the program with the loads and stores that some warps may not have done
+// yet.
 #include "gpu_backend/passes/store_order.h"
 
 #include "gpu_backend/ir/tlg_dialect.h"
@@ -19,7 +20,19 @@ using namespace mlir;
 namespace blockscope::gpu {
 namespace {
 
-using Loads = llvm::SetVector<Operation *>;
+/// What some warps may not have done yet.
+struct Open {
+  llvm::SetVector<Operation *> loads, stores; ///< atomics among the stores
+
+  void clear() {
+    loads.clear();
+    stores.clear();
+  }
+  void insert(const Open &other) {
+    loads.insert_range(other.loads);
+    stores.insert_range(other.stores);
+  }
+};
 
 /// Whether all threads meet where an op begins, or in it.
 bool meets(Operation *op) {
@@ -68,30 +81,32 @@ class StoreOrder {
 public:
   explicit StoreOrder(func::FuncOp function) : function_(function) {}
 
-  /// Finds the stores that need a barrier, when `open` are loads that may not be done; changes it.
-  void visit(Block &block, Loads &open) {
+  /// Finds the accesses that need a barrier, when `open` may not be done; changes it.
+  void visit(Block &block, Open &open) {
     for (Operation &op : block) {
       if (meets(&op))
         open.clear();
-      if (isa<tl::LoadOp>(op)) {
-        open.insert(&op);
-      } else if (isa<tl::StoreOp>(op) || tl::isAtomic(&op)) {
-        if (llvm::any_of(open, [&](Operation *load) { return mayBeBehind(load, &op); }))
+      if (const bool stores = isa<tl::StoreOp>(op) || tl::isAtomic(&op);
+          stores || isa<tl::LoadOp>(op)) {
+        if ((stores &&
+             llvm::any_of(open.loads, [&](Operation *load) { return mayBeBehind(load, &op); })) ||
+            llvm::any_of(open.stores, [&](Operation *store) { return mayComeFirst(&op, store); }))
           found_.insert(&op);
         if (found_.contains(&op))
           open.clear();
+        (stores ? open.stores : open.loads).insert(&op);
       } else if (isa<LoopLikeOpInterface>(op)) {
-        const Loads before = open;              // of a loop without iterations
+        const Open before = open;               // of a loop without iterations
         for (int round = 0; round < 2; ++round) // an iteration's loads are open in the next one
           for (Region &region : op.getRegions())
             visit(region.front(), open);
-        open.insert_range(before);
+        open.insert(before);
       } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-        Loads other = open;
+        Open other = open;
         visit(*branch.thenBlock(), open);
         if (branch.elseBlock())
           visit(*branch.elseBlock(), other);
-        open.insert_range(other);
+        open.insert(other);
       }
     }
   }
@@ -116,6 +131,32 @@ private:
     return false;
   }
 
+  /// Whether a warp may store, or load, before another one has stored the same: blocks of one
+  /// argument and shape. Those have one layout with Triton, and thereby their order; here it
+  /// follows from what is stored.
+  bool mayComeFirst(Operation *later, Operation *store) {
+    const Type from = later->getOperand(0).getType(), to = store->getOperand(0).getType();
+    if (!tlg::hasLayout(from) || !tlg::hasLayout(to) ||
+        cast<ShapedType>(from).getShape() != cast<ShapedType>(to).getShape())
+      return false;
+    const LinearLayout layout = tlg::layoutOf(from);
+    const bool hasCopies = isa<tl::LoadOp>(later) && freeBits(layout).warps != 0;
+    if (layout == tlg::layoutOf(to) && !hasCopies)
+      return false;
+    const std::optional<unsigned> one = argument(later), other = argument(store);
+    return one && other ? one == other : base(later) == base(store);
+  }
+
+  /// The pointer of which an access's are made.
+  static Value base(Operation *access) {
+    Value pointer = access->getOperand(0);
+    while (
+        isa_and_nonnull<tl::AddPtrOp, tl::SplatOp, tl::BroadcastOp, tl::ExpandDimsOp, tl::ReshapeOp,
+                        tl::TransOp, tl::HintOp, tlg::ConvertLayoutOp>(pointer.getDefiningOp()))
+      pointer = pointer.getDefiningOp()->getOperand(0);
+    return pointer;
+  }
+
   std::optional<unsigned> argument(Operation *access) {
     const auto [place, isNew] = arguments_.try_emplace(access);
     if (isNew)
@@ -136,7 +177,7 @@ void orderStores(func::FuncOp function) {
     return;
   }
   StoreOrder order(function);
-  Loads open;
+  Open open;
   order.visit(function.getBody().front(), open);
   for (Operation *store : order.found()) {
     OpBuilder builder(store);

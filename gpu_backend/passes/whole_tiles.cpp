@@ -209,12 +209,13 @@ public:
   /// The same of a scalar of 64 bits: sums of such, and products with factors of sums, have room.
   static void addFits(const Numbers &numbers, Value scalar,
                       llvm::SmallVectorImpl<Value> &conditions) {
-    constexpr int64_t kMost = int64_t{1} << 40;
-    conditions.push_back(numbers.isLess(numbers.constant(-kMost), scalar));
-    conditions.push_back(numbers.isLess(scalar, numbers.constant(kMost)));
+    conditions.push_back(numbers.isLess(numbers.constant(-kMostWide), scalar));
+    conditions.push_back(numbers.isLess(scalar, numbers.constant(kMostWide)));
   }
 
 private:
+  static constexpr int64_t kMostWide = int64_t{1} << 40;
+
   static bool isPassedOn(Operation *op) {
     return isa_and_nonnull<tl::SplatOp, tl::BroadcastOp, tl::ExpandDimsOp, tl::HintOp,
                            arith::ExtSIOp>(op);
@@ -231,7 +232,9 @@ private:
 
   /// Whether `make` knows all that a value is made of.
   bool isSum(Value value, bool isFactor = false) const {
-    if (splatOf(value) || (loop_ && value == loop_.getInductionVar()))
+    if (const std::optional<int64_t> number = splatOf(value))
+      return *number > -kMostWide && *number < kMostWide;
+    if (loop_ && value == loop_.getInductionVar())
       return true;
     Operation *op = value.getDefiningOp();
     if (!isBlock(value) && isOutside(value))

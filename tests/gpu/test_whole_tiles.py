@@ -142,8 +142,10 @@ def carried_kernel(
             low, high = i + at, size + at
         elif FORM == "product":  # wraps for some i
             low, high = i * 65536 + at, size
-        else:  # as a product, cast behind it
+        elif FORM == "cast":  # a product, cast behind it
             low, high = (i * 65536).to(tl.int64) + at, size.to(tl.int64)
+        else:  # of 64 bits, which wraps for some elements
+            low, high = (i + at).to(tl.int64) + (2**63 - 30), size.to(tl.int64)
         total += tl.load(x, mask=low < high, other=3.0).to(tl.float32)
         x += B
     tl.store(y_ptr + at, total + tl.load(x).to(tl.float32))
@@ -165,6 +167,8 @@ def run_carried(form, begin, end, step, size, device, block=64):
             low = wrapped(i * 65536 + at)
         elif form == "cast":
             low = wrapped(torch.tensor(i * 65536)) + at
+        elif form == "constant":
+            low = i + at + torch.tensor(2**63 - 30)
         loaded = x[tile * block : (tile + 1) * block].float()
         want += torch.where(low < high, loaded, 3.0)
         tile += 1
@@ -190,6 +194,7 @@ CARRIED = [
     ("product", -40000, -39996, 1, 1000),
     ("product", 0, 3, 1, 1000),
     ("cast", -40000, -39996, 1, 1000),
+    ("constant", 0, 128, 64, 1000),
 ]
 
 
@@ -224,3 +229,53 @@ def run_twice(n, warps, device, size=32):
 @pytest.mark.parametrize("warps", [2, 4, 8])
 def test_stored_twice(n, warps, device):
     run_twice(n, warps, device)
+
+
+@triton.jit
+def added_kernel(
+    x_ptr, y_ptr, o_ptr, n, steps, FORM: tl.constexpr, R: tl.constexpr, C: tl.constexpr
+):
+    """Stores tiles whose values are turned, and loads them again in another layout."""
+    rows, columns = tl.arange(0, R)[:, None], tl.arange(0, C)[None, :]
+    turned = tl.trans(tl.load(y_ptr + tl.arange(0, C)[:, None] * R + tl.arange(0, R)[None, :]))
+    place = o_ptr + rows * C + columns
+    mask = columns < n
+    total = tl.zeros((R, C), tl.float32)
+    if FORM == "carried":  # stored in an iteration, loaded in the next
+        for _ in range(steps):
+            total += tl.load(place, mask=mask, other=0.0).to(tl.float32)
+            place += R * C
+            tl.store(place, turned, mask=mask)
+        total += tl.load(place, mask=mask, other=0.0).to(tl.float32)
+    elif FORM == "chosen":
+        if steps > 2:
+            place += R * C
+        tl.store(place, turned, mask=mask)
+        total += tl.load(place, mask=mask, other=0.0).to(tl.float32)
+    else:
+        tl.atomic_add(place, turned, mask=mask, sem="relaxed")
+        total += tl.load(place, mask=mask, other=0.0).to(tl.float32)
+    tl.store(x_ptr + rows * C + columns, total)
+
+
+def run_added(form, n, steps, warps, device, size=32):
+    y = torch.randint(1, 5, (size, size)).half()
+    o = torch.randint(1, 5, (5, size, size)).half()
+    x = torch.zeros(size, size)
+    inside = (torch.arange(size) < n).float()
+    tiles = [tile.float() * inside for tile in o]
+    turned = y.T.float() * inside
+    if form == "carried":
+        want = tiles[0] + steps * turned
+    else:
+        want = turned + (tiles[0] if form == "atomic" else 0)
+    x, y, o = x.to(device), y.to(device), o.to(device)
+    added_kernel[(1,)](x, y, o, n, steps, form, size, size, num_warps=warps)
+    assert torch.equal(x.cpu(), want)
+
+
+@pytest.mark.parametrize("form", ["carried", "chosen", "atomic"])
+@pytest.mark.parametrize("n", [31, 32])
+@pytest.mark.parametrize("warps", [4, 8])
+def test_stored_and_loaded(form, n, warps, device):
+    run_added(form, n, 3, warps, device)

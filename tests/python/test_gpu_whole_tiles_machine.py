@@ -48,7 +48,7 @@ def test_carried(
     form: str, begin: int, end: int, step: int, size: int, arch: str, kernels: Any
 ) -> None:
     whole.run_carried(form, begin, end, step, size, "cpu")
-    assert kernels[0].asm["ttgir"].count("scf.for") == 2
+    assert kernels[0].asm["ttgir"].count("scf.for") == (1 if form == "constant" else 2)
 
 
 @ARCHS
@@ -56,3 +56,11 @@ def test_carried(
 @pytest.mark.parametrize("warps", [2, 4, 8])
 def test_stored_twice(n: int, warps: int, arch: str, kernels: Any) -> None:
     whole.run_twice(n, warps, "cpu")
+
+
+@ARCHS
+@pytest.mark.parametrize("form", ["carried", "chosen", "atomic"])
+@pytest.mark.parametrize("n", [31, 32])
+@pytest.mark.parametrize("warps", [4, 8])
+def test_stored_and_loaded(form: str, n: int, warps: int, arch: str, kernels: Any) -> None:
+    whole.run_added(form, n, 3, warps, "cpu")
