@@ -621,22 +621,20 @@ void pinLoads(GpuKernel &kernel, const GpuOptions &options) {
 }
 
 /// For a kernel with tensor cores that spills nothing and leaves a scheduler with at most two
-/// warps, or three where few registers are in the way: assembles it with so few registers that one
-/// more CTA runs at the same time. Other warps then multiply while one waits or computes something
-/// else. The result is taken if it has about as many instructions and spills next to nothing. Of
-/// five public kernels with three warps none lost, of five with four most did (0.79 to 1.04, H200).
+/// warps: assembles it with so few registers that one more CTA runs at the same time. Other warps
+/// then multiply while one waits or computes something else. The result is taken if it has about as
+/// many instructions and spills next to nothing.
 void makeRoomForWarps(GpuKernel &kernel, const GpuOptions &options) {
-  constexpr int kFewWarps = 8, kSomeWarps = 12;    // of a multiprocessor
-  constexpr int kNextToNothing = 64;               // bytes
-  constexpr double kFew = 0.65, kNearlyAll = 0.92; // of the registers
-  constexpr double kHopeless = 1.5;                // times what they may be
-  const int now = ctasAtATime(kernel, kernel.registers), warps = now * kernel.numWarps;
-  if (now == 0 || warps > kSomeWarps)
+  constexpr int kFewWarps = 8;       // of a multiprocessor
+  constexpr int kNextToNothing = 64; // bytes
+  constexpr double kFew = 0.65;      // of the registers
+  constexpr double kHopeless = 1.5;  // times what they may be
+  const int now = ctasAtATime(kernel, kernel.registers);
+  if (now == 0 || now * kernel.numWarps > kFewWarps)
     return;
   const double about = now == 1 ? 1.08 : 1.05; // twice the warps are worth more
   const int allowed = registersFor(kernel, now + 1);
-  if (allowed < (warps > kFewWarps ? kNearlyAll : kFew) * kernel.registers ||
-      registerDemand(kernel.ptx) > kHopeless * allowed)
+  if (allowed < kFew * kernel.registers || registerDemand(kernel.ptx) > kHopeless * allowed)
     return;
   std::optional<GpuKernel> other = assembledFrom(kernel, withCtas(kernel.ptx, now + 1), options);
   if (other && other->registers <= allowed && other->spillBytes <= kNextToNothing &&

@@ -43,7 +43,9 @@ def test_rows_whose_first_tiles_are_at_the_edge(arch: str, kernels: Any) -> None
 
 
 @ARCHS
-@pytest.mark.parametrize(("form", "begin", "end", "step", "size"), whole.CARRIED)
+@pytest.mark.parametrize(
+    ("form", "begin", "end", "step", "size"), [*whole.CARRIED, *whole.FAR_APART]
+)
 def test_carried(
     form: str, begin: int, end: int, step: int, size: int, arch: str, kernels: Any
 ) -> None:
