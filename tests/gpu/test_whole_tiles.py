@@ -194,8 +194,8 @@ CARRIED = [
     ("cast", -40000, -39996, 1, 1000),
     ("constant", 0, 128, 64, 1000),
 ]
-# Bounds more than 2^31 apart: an H200 runs other iterations than the PTX says, which the machine for
-# PTX runs. Unrolled loops compare differences of their bounds as signed numbers (SASS).
+# Bounds more than 2^31 apart, for the machine for PTX alone: an H200 runs other iterations than the
+# PTX says, as ptxas unrolls loops by the signed difference of their bounds.
 FAR_APART = [
     ("index", LEAST, 2**29, 805306368, 5),
     ("index", LEAST, 1, 805306368, 64),
