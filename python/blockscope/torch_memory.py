@@ -192,13 +192,18 @@ def _elements(tensor: Any, *, once: bool = True) -> tuple[Any, ...]:
 
 
 def _torch_folder() -> str:
-    return os.path.dirname(sys.modules["torch"].__file__ or "") + os.sep
+    return _folder("torch")
+
+
+def _folder(module: str) -> str:
+    return os.path.dirname(sys.modules[module].__file__ or "") + os.sep
 
 
 def _users_place() -> tuple[str, int, int, str]:
     """File, line, column and function of the innermost frame that is the user's."""
     frame: Any = sys._getframe(1)
-    while frame.f_back and frame.f_code.co_filename.startswith((_OURS, _torch_folder(), "<")):
+    libraries = (_OURS, _torch_folder(), _folder("numpy"), "<")
+    while frame.f_back and frame.f_code.co_filename.startswith(libraries):
         frame = frame.f_back
     code = frame.f_code
     function = "" if code.co_name == "<module>" else code.co_name
@@ -470,6 +475,33 @@ def _start_watched(thread: threading.Thread) -> None:
         raise
 
 
+#: The watches that are on, which are told of pickles.
+_watches_of_pickles: list[_Watch] = []
+#: What pickled a tensor before the first watch; torch.save calls it, too.
+_reduce: Callable[[Any, Any], Any] | None = None
+
+
+def _see_pickles(watch: _Watch) -> None:
+    """For good, as ``_see_new_threads``: of a plain tensor torch's modes are not asked."""
+    import torch
+
+    global _reduce
+    _watches_of_pickles[:] = [w for w in _watches_of_pickles if not w.is_over] + [watch]
+    if _reduce is None:
+        _reduce = torch.Tensor._reduce_ex_internal
+        torch.Tensor._reduce_ex_internal = _reduced  # type: ignore[method-assign]
+
+
+def _reduced(tensor: Any, protocol: Any) -> Any:
+    """In the place of what pickles a tensor: its memory is read."""
+    assert _reduce is not None
+    if not _quiet.is_on and _has_memory(tensor):
+        for watch in [*_watches_of_pickles]:
+            if not watch.is_over:
+                watch.shared(tensor)
+    return _reduce(tensor, protocol)
+
+
 @contextmanager
 def watching(handle: Callable[[], Any], one_launch: ProcessLock) -> Iterator[Callable[[], None]]:
     """Tells the session ``handle()`` what torch does inside the block, on this thread and on those
@@ -537,6 +569,7 @@ def _kinds(watch: _Watch) -> list[Any]:
     from torch.overrides import TorchFunctionMode
     from torch.utils._python_dispatch import TorchDispatchMode
 
+    _see_pickles(watch)
     schemas: dict[Any, _Schema] = {}
     sharing = ("numpy", "__array__", "tolist", "__dlpack__")
     told_of: dict[Any, Callable[[Any], None]] = {

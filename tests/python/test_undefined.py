@@ -1,6 +1,8 @@
 """The check `undefined`: what torch does with memory between launches, its options, its report."""
 
+import io
 import json
+import pickle
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -214,6 +216,10 @@ READS = {
     "of what is left": lambda x: x.index_put_((torch.tensor([6]),), torch.ones(1)).sum(),
     "of what is broadcast": lambda x: torch.ones(2, 8).copy_(x).sum(),
     "as a mask": lambda x: torch.ones(8)[x > 2],
+    "pickle": lambda x: pickle.dumps({"x": x}),
+    "pickle of a parameter": lambda x: pickle.dumps(torch.nn.Parameter(x)),
+    "torch.save": lambda x: torch.save(x, io.BytesIO()),
+    "numpy.save": lambda x: np.save(io.BytesIO(), x),
 }
 
 
