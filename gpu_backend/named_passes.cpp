@@ -96,7 +96,7 @@ template <const FunctionPass &kPass> struct Named : ModulePass<Named<kPass>> {
 
 constexpr FunctionPass kShareLoads{
     "ShareLoadsPass", "tlg-share-loads",
-    "load once what is loaded twice or in each iteration, where no memory may change",
+    "load once what is loaded twice or in each iteration, where that memory may not change",
     /*needsLayouts=*/false, [](func::FuncOp function) {
       shareLoads(function);
       loadBeforeLoops(function);
@@ -334,7 +334,7 @@ struct OrderWgmmaPass : ModulePass<OrderWgmmaPass> {
 };
 
 constexpr FunctionPass kOrderStores{"OrderStoresPass", "tlg-order-stores",
-                                    "have stores wait for loads of the same memory by all warps",
+                                    "have accesses wait for those of the same memory by all warps",
                                     /*needsLayouts=*/true, [](func::FuncOp function) {
                                       if (numWarpsOf(function->getParentOfType<ModuleOp>(), 0) > 1)
                                         orderStores(function);

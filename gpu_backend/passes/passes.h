@@ -14,7 +14,8 @@ namespace blockscope::gpu {
 void shareLoads(mlir::func::FuncOp function);
 
 /// Loads before a loop what each of its iterations loads from the same address, if nothing in it
-/// changes memory: scalars, operands of dots, small blocks.
+/// changes that memory: scalars, operands of dots, small blocks. Stores to other arguments do not,
+/// where the launch finds that they do not overlap (passes/disjoint_arguments).
 void loadBeforeLoops(mlir::func::FuncOp function);
 
 /// Makes `for` loops of `while` loops that count up to what they do not change, by a step that is

@@ -179,9 +179,9 @@ void orderStores(func::FuncOp function) {
   StoreOrder order(function);
   Open open;
   order.visit(function.getBody().front(), open);
-  for (Operation *store : order.found()) {
-    OpBuilder builder(store);
-    tl::BarrierOp::create(builder, store->getLoc());
+  for (Operation *access : order.found()) {
+    OpBuilder builder(access);
+    tl::BarrierOp::create(builder, access->getLoc());
   }
 }
 

@@ -314,7 +314,7 @@ Value holds(const Numbers &numbers, llvm::ArrayRef<Term> terms, const Extremes &
 
 /// By how many elements the pointers that a loop carries grow in each iteration, as an i64, if that
 /// is the same for all of them and always; null otherwise.
-Value stepOf(OpBuilder &builder, scf::ForOp loop, unsigned variable) {
+Value stepOf(const Numbers &numbers, scf::ForOp loop, unsigned variable) {
   auto next = loop.getYieldedValues()[variable].getDefiningOp<tl::AddPtrOp>();
   if (!next || !isBlock(next))
     return {};
@@ -323,16 +323,11 @@ Value stepOf(OpBuilder &builder, scf::ForOp loop, unsigned variable) {
     from = hint->getOperand(0);
   if (from != loop.getRegionIterArg(variable))
     return {};
-  const Location where = next.getLoc();
   if (const std::optional<int64_t> number = splatOf(next.getOffset()))
-    return arith::ConstantOp::create(builder, where, builder.getI64IntegerAttr(*number));
+    return numbers.constant(*number);
   auto splat = next.getOffset().getDefiningOp<tl::SplatOp>();
-  if (!splat || !loop.isDefinedOutsideOfLoop(splat.getSource()))
-    return {};
-  Value step = splat.getSource();
-  return step.getType().isInteger(64)
-             ? step
-             : arith::ExtSIOp::create(builder, where, builder.getI64Type(), step).getResult();
+  return splat && loop.isDefinedOutsideOfLoop(splat.getSource()) ? numbers.wide(splat.getSource())
+                                                                 : Value();
 }
 
 void removeMask(Operation *access) {
@@ -402,7 +397,7 @@ void splitLoop(scf::ForOp loop, const Narrow &narrow, const Extremes &extremes) 
         step);
   for (auto [i, initial] : llvm::enumerate(loop.getInitArgsMutable())) {
     Value value = whole.getResult(i);
-    if (Value each = stepOf(builder, loop, i)) {
+    if (Value each = stepOf(numbers, loop, i)) {
       Value all = numbers.make<arith::MulIOp>(each, count);
       const auto type = cast<RankedTensorType>(value.getType()).clone(builder.getI64Type());
       value = tl::AddPtrOp::create(builder, where, initial.get().getType(), initial.get(),
@@ -413,7 +408,7 @@ void splitLoop(scf::ForOp loop, const Narrow &narrow, const Extremes &extremes) 
   loop.setLowerBound(split);
 }
 
-/// Whether a loop counts up, and has no loops in it.
+/// Whether a loop counts up, as far as is known, and has no loops in it.
 bool isInnermost(scf::ForOp loop) {
   const std::optional<int64_t> step = splatOf(loop.getStep());
   return !loop.getUnsignedCmp() && step.value_or(1) > 0 &&
