@@ -252,6 +252,26 @@ def test_precision_when_the_kernel_does_not_say(asked, monkeypatch):
 
 
 @triton.jit
+def chosen_tf32_kernel(a_ptr, c_ptr, N: tl.constexpr, FAST: tl.constexpr, IS_KEPT: tl.constexpr):
+    block = tl.arange(0, N)[:, None] * N + tl.arange(0, N)[None, :]
+    a = tl.load(a_ptr + block)
+    if IS_KEPT:
+        is_fast = FAST
+        tl.store(c_ptr + block, tl.dot(a, a, allow_tf32=is_fast))
+    else:
+        tl.store(c_ptr + block, tl.dot(a, a, allow_tf32=FAST))
+
+
+@pytest.mark.parametrize("is_fast", [False, True])
+@pytest.mark.parametrize("is_kept", [False, True])
+def test_allow_tf32_of_a_constant_and_of_a_variable(is_kept, is_fast):
+    """A variable holds a tensor, which counts as true, whatever its value, as in Triton."""
+    a = torch.zeros(32, 32)
+    text = chosen_tf32_kernel.warmup(a, a, 32, is_fast, is_kept, grid=(1,), arch="sm_90a").asm["tl"]
+    assert ('input_precision = "tf32"' in text) == (is_fast or is_kept)
+
+
+@triton.jit
 def masked_kernel(
     a_ptr, b_ptr, c_ptr, m, n, k, a_row, b_column,
     M: tl.constexpr, N: tl.constexpr, K: tl.constexpr,

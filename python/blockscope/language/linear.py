@@ -4,6 +4,7 @@ from typing import Any
 
 from blockscope import knobs
 from blockscope._core import semantic as _semantic
+from blockscope.language.constexpr_value import tensor
 from blockscope.language.core import builtin, float32, unwrap
 from blockscope.language.target_info import gpu_target
 
@@ -42,7 +43,8 @@ def dot(
         if allow_tf32 is None:
             precision = default_input_precision(on_gpu=gpu_target() is not None)
         else:
-            precision = "tf32" if allow_tf32 else "ieee"
+            # A constant that a variable of the kernel holds is a tensor: true, as in Triton.
+            precision = "tf32" if isinstance(allow_tf32, tensor) or allow_tf32 else "ieee"
     elif allow_tf32 is not None:
         raise ValueError("tl.dot: give input_precision or allow_tf32, not both")
     if unwrap(trans_a):
