@@ -25,6 +25,10 @@ bool isFloat(llvm::StringRef operand) {
   return operand.starts_with("0f") || operand.starts_with("0d");
 }
 
+bool isNegativeZero(llvm::StringRef operand) {
+  return operand == "0f80000000" || operand == "0d8000000000000000";
+}
+
 /// A float constant as the bits it stands for: 0f80000000 as 0x80000000.
 std::string asBits(llvm::StringRef operand) {
   return isFloat(operand) ? "0x" + operand.drop_front(2).str() : operand.str();
@@ -46,7 +50,7 @@ std::string mended(llvm::StringRef line, bool hasLop3) {
                          abs[1]);
   for (const llvm::StringRef bits : {"32", "64"}) {
     const auto select = operandsOf(line, ("selp.f" + bits).str());
-    if (select.size() == 4 && (isFloat(select[1]) || isFloat(select[2])))
+    if (select.size() == 4 && (isNegativeZero(select[1]) || isNegativeZero(select[2])))
       return llvm::formatv("\tselp.b{0} \t{1}, {2}, {3}, {4};", bits, select[0], asBits(select[1]),
                            asBits(select[2]), select[3]);
   }

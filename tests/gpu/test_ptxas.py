@@ -40,3 +40,31 @@ def test_minus_zero_keeps_its_sign(flag, device):
     zeros_or_ones[(1,)](torch.tensor([flag], device=device), out)
     assert torch.equal(out.signbit(), torch.ones(8, dtype=torch.bool, device=device))
     assert torch.equal(out.abs(), torch.full((8,), float(flag), device=device))
+
+
+@triton.jit
+def chosen(x_ptr, out_ptr, ONE: tl.constexpr, OTHER: tl.constexpr, dtype: tl.constexpr):
+    i = tl.arange(0, 8)
+    x = tl.load(x_ptr + i)
+    value = tl.where(x > 0, tl.full([8], ONE, dtype), tl.full([8], OTHER, dtype))
+    tl.store(out_ptr + i, value)
+    tl.store(out_ptr + 8 + i, value * x.to(dtype))
+
+
+CONSTANTS = [0.0, -0.0, 1.0, -1.0, 2.0, 0.5, float("inf"), float("-inf")]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("other", CONSTANTS)
+@pytest.mark.parametrize("one", CONSTANTS)
+def test_choices_between_constants_keep_every_bit(one, other, dtype, device):
+    """ptxas makes some of them a conversion, or a comparison that gives a number."""
+    x = torch.tensor([1.0, -1.0, 2.0, 0.0, -3.0, 0.5, 4.0, -0.0], device=device)
+    out = torch.empty(16, dtype=dtype, device=device)
+    chosen[(1,)](x, out, one, other, tl.float32 if dtype == torch.float32 else tl.float64)
+    value = torch.where(x > 0, one, other).to(dtype)
+    want = torch.cat([value, value * x.to(dtype)])
+    nan = want.isnan()
+    assert torch.equal(out.isnan(), nan)
+    assert torch.equal(out[~nan], want[~nan])
+    assert torch.equal(out.signbit()[~nan], want.signbit()[~nan])

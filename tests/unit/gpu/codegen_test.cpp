@@ -65,9 +65,11 @@ TEST(PtxasMistakes, ComparisonsWithZeroAreSaidOtherwiseBesideLop3) {
 }
 
 TEST(PtxasMistakes, OtherLinesStay) {
-  for (const char *text : {"", "\n", "\tneg.s32 \t%r2, %r1;\n", "\tneg.s16x2 \t%r2, %r1;\n",
-                           "\tselp.f32 \t%r1, %r2, %r3, %p2;\n", "{ neg.s16 a, b; neg.s16 c, d; }",
-                           "// neg.s16 %rs2, %rs1;\n", "\tabs.s16 \t%rs1, %rs1;\n", "\tret;"})
+  for (const char *text :
+       {"", "\n", "\tneg.s32 \t%r2, %r1;\n", "\tneg.s16x2 \t%r2, %r1;\n",
+        "\tselp.f32 \t%r1, %r2, %r3, %p2;\n", "\tselp.f32 \t%r1, 0f3F800000, 0f00000000, %p2;\n",
+        "{ neg.s16 a, b; neg.s16 c, d; }", "// neg.s16 %rs2, %rs1;\n", "\tabs.s16 \t%rs1, %rs1;\n",
+        "\tret;"})
     EXPECT_EQ(withoutPtxasMistakes(text), text);
 }
 
