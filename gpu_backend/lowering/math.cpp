@@ -209,7 +209,11 @@ LogicalResult quickly(Lowering &lowering, Operation *op, llvm::StringRef name,
   llvm::BasicBlock *slowEnd = nullptr;
   llvm::SmallVector<llvm::Value *> slow;
   lowering.onlyIf(builder.CreateNot(areRight), [&] {
-    slow = oneByOne(lowering, x, [&](Operands values) { return library(lowering, name, values); });
+    if (x.size() == 1)
+      slow.push_back(library(lowering, name, x.front()));
+    else
+      slow =
+          oneByOne(lowering, x, [&](Operands values) { return library(lowering, name, values); });
     slowEnd = builder.GetInsertBlock();
   });
   for (auto [result, exact] : llvm::zip(results, slow)) {
@@ -225,15 +229,13 @@ LogicalResult quickly(Lowering &lowering, Operation *op, llvm::StringRef name,
   return success();
 }
 
-/// Whether an op works on one element of fp32 for a thread, or on elements of other types: there
-/// libdevice is called for each.
-bool isForEach(Lowering &lowering, Operation *op) {
-  return !lowering.get(op->getOperand(0)).front()->getType()->isFloatTy() ||
-         firstEqualRegisters(op).size() == 1;
+bool isFp32(Lowering &lowering, Operation *op) {
+  return lowering.get(op->getOperand(0)).front()->getType()->isFloatTy();
 }
 
 template <bool isCosine> LogicalResult sine(Lowering &lowering, Operation *op) {
-  if (isForEach(lowering, op))
+  // For one element libdevice has the same branch.
+  if (!isFp32(lowering, op) || firstEqualRegisters(op).size() == 1)
     return eachFloat<libraryOfName, NarrowestFloat::Fp32>(lowering, op);
   llvm::IRBuilder<> &builder = lowering.builder();
   return quickly(lowering, op, isCosine ? "cos" : "sin", [&](Operands x) -> Quick {
@@ -309,7 +311,7 @@ llvm::Value *remainderOf(Lowering &lowering, Operation *, Operands x) {
 
 LogicalResult remainder(Lowering &lowering, Operation *op) {
   const bool isByConstant = llvm::isa<llvm::Constant>(lowering.get(op->getOperand(1)).front());
-  if (isByConstant || isForEach(lowering, op))
+  if (isByConstant || !isFp32(lowering, op))
     return eachFloat<remainderOf, NarrowestFloat::Fp32>(lowering, op);
   return quickly(lowering, op, "fmod",
                  [&](Operands x) { return remainderOfSmall(lowering.builder(), x); });

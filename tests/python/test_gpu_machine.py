@@ -202,11 +202,14 @@ def remainders_kernel(x_ptr, y_ptr, out_ptr, one_ptr, eight_ptr, N: tl.constexpr
     tl.store(eight_ptr + i, x % -8.0)
 
 
+@pytest.mark.parametrize("size", [128, 2048])
 @pytest.mark.parametrize("units", [-2, 0, 2])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
-def test_remainders_are_exact(dtype: Any, units: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also where div.full is off by the units that PTX allows; of a thread's 8 elements all have
-    small quotients, or some have not."""
+def test_remainders_are_exact(
+    dtype: Any, units: int, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where div.full is off by the units that PTX allows; of a thread's one or 16 elements all
+    have small quotients, or some have not."""
     divide = ptx_arithmetic.Arithmetic.op_div
 
     def inexactly(machine: Any, i: Any, at: np.ndarray) -> None:
@@ -231,8 +234,10 @@ def test_remainders_are_exact(dtype: Any, units: int, monkeypatch: pytest.Monkey
     specials = np.array([0, -0.0, 1, -1, np.inf, -np.inf, np.nan, large, tiny, -tiny], dtype)
     x[1024:1124], y[1024:1124] = np.repeat(specials, 10), np.tile(specials, 10)
     results = np.zeros((3, 2048), dtype)
-    kernel = compiled(remainders_kernel, [x, y, *results], 4, "sm_90a", N=2048)
-    ptx_matrix_machine.run(kernel, [x, y, *results])
+    kernel = compiled(remainders_kernel, [x, y, *results], 4, "sm_90a", N=size)
+    for first in range(0, 2048, size):
+        part = slice(first, first + size)
+        ptx_matrix_machine.run(kernel, [x[part], y[part], *(each[part] for each in results)])
     with np.errstate(all="ignore"):
         wanted = np.fmod(x, y), np.fmod(x, dtype(1)), np.fmod(x, dtype(-8))
     for got, want in zip(results, wanted, strict=True):
