@@ -307,21 +307,39 @@ LogicalResult lowerWgmma(Lowering &lowering, Operation *op) {
     lowering.set(wgmma.getResult(), sums);
     return success();
   }
+  const int64_t tiles = tilesM * tilesN;
+  const auto sumsOf = [&](int64_t tile) {
+    return llvm::MutableArrayRef(sums).slice(tile * size, size);
+  };
+  const auto multiplyTile = [&](int64_t tile, int64_t step) {
+    multiply(tile / tilesN, tile % tilesN * columns * groups.n, step, sumsOf(tile),
+             /*isTied=*/step > 0 || !isFresh, /*adds=*/step > 0 || !isFresh);
+  };
+  const auto begin = [&](llvm::MutableArrayRef<llvm::Value *> part) {
+    fence(lowering, kBegin, isFresh ? llvm::MutableArrayRef<llvm::Value *>() : part, words);
+  };
+  // Of sums that a thread cannot hold each tile is complete before the next one begins: dots that
+  // are on their way have all of their sums in registers.
+  if (static_cast<int64_t>(sums.size()) >=
+          lowering.target().registersPerThread(lowering.numWarps()) &&
+      !payloads) {
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      begin(sumsOf(tile));
+      for (int64_t step = 0; step < steps; ++step)
+        multiplyTile(tile, step);
+      fence(lowering, kCommit, {});
+      if (tile + 1 < tiles)
+        fence(lowering, "wgmma.wait_group.sync.aligned 0;", sumsOf(tile), words);
+    }
+    lowering.set(wgmma.getResult(), sums);
+    return success();
+  }
   if (payloads)
     payloads->embedSums(sums);
   else
-    fence(lowering, kBegin,
-          isFresh ? llvm::MutableArrayRef<llvm::Value *>() : llvm::MutableArrayRef(sums), words);
-  // Sums that a thread cannot hold: all steps of a tile before the next one, or each step of each
-  // would bring its sums from memory.
-  const bool byTiles = sums.size() > GpuTarget::kThreadRegisters;
-  const int64_t tiles = tilesM * tilesN;
-  for (int64_t n = 0; n < steps * tiles; ++n) {
-    const int64_t step = byTiles ? n % steps : n / tiles, tile = byTiles ? n / steps : n % tiles;
-    multiply(tile / tilesN, tile % tilesN * columns * groups.n, step,
-             llvm::MutableArrayRef(sums).slice(tile * size, size),
-             /*isTied=*/step > 0 || !isFresh, /*adds=*/step > 0 || !isFresh);
-  }
+    begin(sums);
+  for (int64_t n = 0; n < steps * tiles; ++n)
+    multiplyTile(n % tiles, n / tiles);
   if (payloads)
     payloads->unembedSums(sums);
   else

@@ -80,3 +80,45 @@ def run_sums_of_fp8(shape, k, depth, made, limit, device, warps, tolerance):
 @pytest.mark.parametrize(("shape", "warps"), [((128, 128), 4), ((64, 256), 4), ((128, 256), 8)])
 def test_sums_of_fp8(device, shape, warps, k, made, limit):
     run_sums_of_fp8(shape, k, 64, made, limit, device, warps, 3e-3)
+
+
+@triton.jit
+def wide_sums_kernel(
+    a_ptr, b_ptr, c_ptr, k, MADE: tl.constexpr,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr,
+):  # fmt: skip
+    """c is half of what it was in each iteration, and a product more. With MADE the first operand
+    is computed, so that it is in registers."""
+    row, column, step = tl.arange(0, ROWS), tl.arange(0, COLUMNS), tl.arange(0, DEPTH)
+    total = tl.zeros((ROWS, COLUMNS), tl.float32)
+    for start in range(0, k, DEPTH):
+        a = tl.load(a_ptr + row[:, None] * k + (start + step)[None, :])
+        b = tl.load(b_ptr + (start + step)[:, None] * COLUMNS + column[None, :])
+        if MADE:
+            a = (a.to(tl.float32) * 2).to(a.dtype)
+        total = tl.dot(a, b, total * 0.5)
+    tl.store(c_ptr + row[:, None] * COLUMNS + column[None, :], total)
+
+
+def run_wide_sums(rows, columns, k, made, warps, device):
+    depth = 32
+    a = rand((rows, k), torch.float16, device)
+    b = rand((k, columns), torch.float16, device)
+    c = torch.full((rows, columns), 77, dtype=torch.float32, device=device)
+    wide_sums_kernel[(1,)](a, b, c, k, made, rows, columns, depth, num_warps=warps, num_stages=2)
+    want = torch.zeros(rows, columns, device=device).double()
+    for start in range(0, k, depth):
+        product = a[:, start : start + depth].double() @ b[start : start + depth].double()
+        want = want * 0.5 + product * (2 if made else 1)
+    check(c, want, 6e-6)
+
+
+#: Rows, columns and warps with which sums fill all registers of a thread, or more.
+WIDE = [(64, 512, 4), (128, 256, 4), (256, 256, 8), (128, 256, 16)]
+
+
+@pytest.mark.parametrize(("rows", "columns", "warps"), WIDE)
+@pytest.mark.parametrize("made", [False, True])
+@pytest.mark.parametrize("k", [0, 32, 96])
+def test_sums_of_more_registers_than_a_thread_has(device, k, made, rows, columns, warps):
+    run_wide_sums(rows, columns, k, made, warps, device)

@@ -22,11 +22,15 @@ from ptx_machine import Place, Schedule
 
 class MachineBackend:
     """Compiles for ``arch``; ``run(kernel, grid, values)`` gets the values of the run-time
-    arguments, tensors among them."""
+    arguments, tensors among them. ptxas warns of nothing, but with ``is_crowded`` of too few
+    registers."""
 
-    def __init__(self, arch: str, run: Callable[[Any, Any, list[Any]], None]) -> None:
+    def __init__(
+        self, arch: str, run: Callable[[Any, Any, list[Any]], None], is_crowded: bool = False
+    ) -> None:
         self.arch = arch
         self.run = run
+        self.is_crowded = is_crowded
 
     def memory(self) -> HostMemory:
         return HostMemory()
@@ -36,7 +40,8 @@ class MachineBackend:
         return CudaBackend(ANY_DEVICE).compile(request)
 
     def launch(self, kernel: Any, request: Request) -> None:
-        assert kernel.warnings == []
+        expected = "insufficient register resources" if self.is_crowded else None
+        assert [w for w in kernel.warnings if not expected or expected not in w] == []
         self.run(kernel, request.grid, values_of(request))
 
 

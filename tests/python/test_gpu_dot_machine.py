@@ -28,21 +28,27 @@ BOTH_ARCHS = pytest.mark.parametrize("arch", ARCHS)
 HALF, FP8, FP32 = torch.float16, torch.float8_e4m3fn, torch.float32
 
 
-@pytest.fixture
-def machines(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[ptx_matrix_machine.Machine]:
+def machines_for(
+    arch: str, monkeypatch: pytest.MonkeyPatch, is_crowded: bool = False
+) -> list[ptx_matrix_machine.Machine]:
     """Launches on CPU tensors go to the machine; all machines that ran, in order."""
     torch.manual_seed(7)
     made: list[ptx_matrix_machine.Machine] = []
 
     def run(kernel: Any, grid: Any, values: list[Any]) -> None:
         kernel = gpu_rows.as_launched(kernel, values)
-        assert kernel.warnings == []
+        assert is_crowded or kernel.warnings == []
         machine = ptx_matrix_machine.Machine(kernel.asm["ptx"], kernel.metadata.num_warps)
         machine.run(grid, [storage_of(value) for value in values], kernel.metadata.shared)
         made.append(machine)
 
-    machine_backend.use(monkeypatch, MachineBackend(arch, run))
+    machine_backend.use(monkeypatch, MachineBackend(arch, run, is_crowded))
     return made
+
+
+@pytest.fixture
+def machines(arch: str, monkeypatch: pytest.MonkeyPatch) -> list[ptx_matrix_machine.Machine]:
+    return machines_for(arch, monkeypatch)
 
 
 def used(machines: list[ptx_matrix_machine.Machine], opcode: str) -> bool:
@@ -526,3 +532,16 @@ def test_a_missing_wait_is_found(arch: str, monkeypatch: Any, machines: Any) -> 
     a, b = dots.rand((64, 128), HALF, "cpu"), dots.rand((128, 64), HALF, "cpu")
     with pytest.raises(ptx_matrix_machine.PtxError, match="nobody has written"):
         dots.run_matmul(a, b, (64, 64, 32), 6e-6, 4, 3)
+
+
+@pytest.mark.parametrize(("rows", "columns", "warps"), dot_sums.WIDE[:2])
+@pytest.mark.parametrize(("k", "made"), [(0, False), (32, True), (96, False), (96, True)])
+def test_sums_of_more_registers_than_a_thread_has(
+    k: int, made: bool, rows: int, columns: int, warps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Tiles of columns follow each other, each complete before the next one begins."""
+    machines = machines_for("sm_90a", monkeypatch, is_crowded=True)
+    dot_sums.run_wide_sums(rows, columns, k, made, warps, "cpu")
+    order = [i.parts[1] for i in machines[0].code if i.parts[0] == "wgmma"]
+    one_by_one = ["commit_group", "wait_group", "fence", "mma_async"]
+    assert any(order[i : i + 4] == one_by_one for i in range(len(order)))
