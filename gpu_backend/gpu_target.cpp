@@ -18,6 +18,7 @@ constexpr GpuFeatures kAda{.hasCpAsync = true, .hasFp8 = true};
 constexpr GpuFeatures kTmaGpu{.hasCpAsync = true,
                               .hasFp8 = true,
                               .hasBf16Atomics = true,
+                              .hasBf16Integers = true,
                               .hasMatrixStore = true,
                               .hasDependentLaunch = true,
                               .hasClusters = true,

@@ -40,6 +40,9 @@ const numeric::FloatFormat &formatOf(DType dtype) {
 
 bool hasFp8Instructions(Lowering &lowering) { return lowering.target().hasFp8; }
 
+/// Whether there are instructions for a format, where GPUs have any for fp8.
+bool isHardwareFp8(DType dtype) { return dtype == DType::Fp8E4M3NV || dtype == DType::Fp8E5M2; }
+
 template <typename Convert>
 Registers mapped(llvm::ArrayRef<llvm::Value *> values, Convert convert) {
   Registers results;
@@ -71,16 +74,30 @@ llvm::Value *resize(Lowering &lowering, llvm::Value *value, llvm::Type *to, Roun
               value);
 }
 
-/// Two elements at a time from fp32 to fp8.
+/// Two elements of fp32 or fp16 as fp8, in 16 bits.
+llvm::Value *encodePair(Lowering &lowering, llvm::Value *low, llvm::Value *high, DType to) {
+  const bool isE5M2 = to == DType::Fp8E5M2;
+  if (low->getType()->isFloatTy())
+    return call(lowering,
+                isE5M2 ? Intrinsic::nvvm_ff_to_e5m2x2_rn : Intrinsic::nvvm_ff_to_e4m3x2_rn,
+                {high, low});
+  llvm::IRBuilder<> &builder = lowering.builder();
+  llvm::Value *both = llvm::PoisonValue::get(llvm::FixedVectorType::get(low->getType(), 2));
+  both = builder.CreateInsertElement(both, low, uint64_t{0});
+  both = builder.CreateInsertElement(both, high, uint64_t{1});
+  return call(lowering,
+              isE5M2 ? Intrinsic::nvvm_f16x2_to_e5m2x2_rn : Intrinsic::nvvm_f16x2_to_e4m3x2_rn,
+              both);
+}
+
+/// Two elements at a time from fp32 or fp16 to fp8.
 Registers encodePairs(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, DType to) {
   llvm::IRBuilder<> &builder = lowering.builder();
-  const Intrinsic::ID id =
-      to == DType::Fp8E5M2 ? Intrinsic::nvvm_ff_to_e5m2x2_rn : Intrinsic::nvvm_ff_to_e4m3x2_rn;
   Registers results;
   for (size_t i = 0; i < values.size(); i += 2) {
     const bool isPair = i + 1 < values.size();
-    llvm::Value *high = isPair ? values[i + 1] : llvm::ConstantFP::getZero(builder.getFloatTy());
-    llvm::Value *both = call(lowering, id, {high, values[i]});
+    llvm::Value *high = isPair ? values[i + 1] : llvm::ConstantFP::getZero(values[i]->getType());
+    llvm::Value *both = encodePair(lowering, values[i], high, to);
     results.push_back(builder.CreateTrunc(both, builder.getInt8Ty()));
     if (isPair)
       results.push_back(builder.CreateTrunc(builder.CreateLShr(both, 8), builder.getInt8Ty()));
@@ -88,8 +105,8 @@ Registers encodePairs(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, 
   return results;
 }
 
-/// Two elements at a time from fp8e4nv to fp16.
-Registers decodePairs(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values) {
+/// Two elements at a time from fp8e4nv or fp8e5 to fp16.
+Registers decodePairs(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, DType from) {
   llvm::IRBuilder<> &builder = lowering.builder();
   Registers results;
   for (size_t i = 0; i < values.size(); i += 2) {
@@ -98,7 +115,10 @@ Registers decodePairs(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values) 
     if (isPair)
       both = builder.CreateOr(
           both, builder.CreateShl(builder.CreateZExt(values[i + 1], builder.getInt16Ty()), 8));
-    llvm::Value *halves = call(lowering, Intrinsic::nvvm_e4m3x2_to_f16x2_rn, both);
+    llvm::Value *halves = call(lowering,
+                               from == DType::Fp8E5M2 ? Intrinsic::nvvm_e5m2x2_to_f16x2_rn
+                                                      : Intrinsic::nvvm_e4m3x2_to_f16x2_rn,
+                               both);
     for (int j = 0; j < (isPair ? 2 : 1); ++j)
       results.push_back(builder.CreateExtractElement(halves, j));
   }
@@ -108,12 +128,12 @@ Registers decodePairs(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values) 
 /// From fp8 to fp16 or fp32, whichever is nearer.
 Registers decode(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, DType from) {
   llvm::IRBuilder<> &builder = lowering.builder();
+  if (isHardwareFp8(from) && hasFp8Instructions(lowering))
+    return decodePairs(lowering, values, from);
   if (from == DType::Fp8E5M2)
     return mapped(values, [&](llvm::Value *value) { return decodeE5M2(builder, value); });
   if (from == DType::Fp8E4M3B15)
     return mapped(values, [&](llvm::Value *value) { return decodeE4M3B15(builder, value); });
-  if (from == DType::Fp8E4M3NV && hasFp8Instructions(lowering))
-    return decodePairs(lowering, values);
   return mapped(values,
                 [&](llvm::Value *value) { return decodeFp8(builder, value, formatOf(from)); });
 }
@@ -144,10 +164,13 @@ Registers encode(Lowering &lowering, llvm::ArrayRef<llvm::Value *> values, DType
                  Rounding rounding) {
   if (to == DType::Fp8E4M3B15)
     return mapped(values, [&](llvm::Value *value) { return toE4M3B15(lowering, value, rounding); });
+  const bool isHardware =
+      isHardwareFp8(to) && hasFp8Instructions(lowering) && rounding == Rounding::NearestEven;
+  if (isHardware && values.front()->getType()->isHalfTy())
+    return encodePairs(lowering, values, to);
   const Registers singles =
       mapped(values, [&](llvm::Value *value) { return toSingle(lowering, value, rounding); });
-  const bool isHardware = to == DType::Fp8E4M3NV || to == DType::Fp8E5M2;
-  if (isHardware && hasFp8Instructions(lowering) && rounding == Rounding::NearestEven)
+  if (isHardware)
     return encodePairs(lowering, singles, to);
   return mapped(singles, [&](llvm::Value *value) {
     return encodeFp8(lowering.builder(), value, formatOf(to), rounding);
@@ -169,14 +192,29 @@ LogicalResult lowerFloatCast(Lowering &lowering, Operation *op) {
 llvm::Value *truncateToInt(Lowering &lowering, llvm::Value *value, unsigned width,
                            bool isUnsigned) {
   llvm::IRBuilder<> &builder = lowering.builder();
-  const bool isDouble = value->getType()->isDoubleTy();
-  if (width <= 16) { // 8 bits are the low ones of 16
+  llvm::Type *from = value->getType();
+  const bool isDouble = from->isDoubleTy(), isSmall = from->getPrimitiveSizeInBits() == 16;
+  if (width <= 16 || isSmall) { // 8 bits are the low ones of 16
+    const unsigned wideBits = std::max(width, 16U);
+    if (isSmall)
+      value = builder.CreateBitCast(value, builder.getInt16Ty());
+    const llvm::StringRef type = isDouble           ? "f64"
+                                 : from->isHalfTy() ? "f16"
+                                 : isSmall          ? "bf16"
+                                                    : "f32";
     llvm::Value *wide = lowering.assembly(
-        builder.getInt16Ty(),
-        llvm::formatv("cvt.rzi.{0}16.{1} $0, $1;", isUnsigned ? "u" : "s", isDouble ? "f64" : "f32")
+        builder.getIntNTy(wideBits),
+        llvm::formatv("cvt.rzi.{0}{1}.{2} $0, $1;", isUnsigned ? "u" : "s", wideBits, type).str(),
+        llvm::formatv("={0},{1}",
+                      wideBits == 64   ? "l"
+                      : wideBits == 32 ? "r"
+                                       : "h",
+                      isDouble  ? "d"
+                      : isSmall ? "h"
+                                : "f")
             .str(),
-        isDouble ? "=h,d" : "=h,f", value, /*hasSideEffects=*/false);
-    return builder.CreateTrunc(wide, builder.getIntNTy(width));
+        value, /*hasSideEffects=*/false);
+    return width < wideBits ? builder.CreateTrunc(wide, builder.getIntNTy(width)) : wide;
   }
   static constexpr Intrinsic::ID kIds[2][2][2] = {
       {{Intrinsic::nvvm_f2i_rz, Intrinsic::nvvm_f2ui_rz},
@@ -193,8 +231,11 @@ LogicalResult lowerFloatToInt(Lowering &lowering, Operation *op) {
   if (width == 1)
     return op->emitError("a float as int1 is not supported on the GPU; compare it with 0");
   Builder types(op->getContext());
-  const Type wide = getElementTypeOrSelf(from).isF64() ? types.getF64Type() : types.getF32Type();
-  const Registers values = castFloats(lowering, lowering.get(cast.getSource()), from, wide);
+  const Type element = getElementTypeOrSelf(from);
+  const bool isKept =
+      element.isF64() || element.isF16() || (element.isBF16() && lowering.target().hasBf16Integers);
+  const Registers values = castFloats(lowering, lowering.get(cast.getSource()), from,
+                                      isKept ? element : types.getF32Type());
   lowering.set(cast, mapped(values, [&](llvm::Value *value) {
                  return truncateToInt(lowering, value, width, cast.getIsUnsigned());
                }));
@@ -217,9 +258,10 @@ llvm::Value *intToFloat(Lowering &lowering, llvm::Value *value, llvm::Type *to, 
   if (width < 32)
     value = isUnsigned ? builder.CreateZExt(value, builder.getInt32Ty())
                        : builder.CreateSExt(value, builder.getInt32Ty());
-  if (to->isBFloatTy() && width >= 32)
+  const bool isByTwo = to->isBFloatTy() && !lowering.target().hasBf16Integers;
+  if (isByTwo && width >= 32)
     return builder.CreateFPTrunc(intToOdd(lowering, value, isUnsigned), to);
-  llvm::Type *wide = to->isBFloatTy() ? builder.getFloatTy() : to;
+  llvm::Type *wide = isByTwo || (to->isBFloatTy() && width < 32) ? builder.getFloatTy() : to;
   llvm::Value *result =
       isUnsigned ? builder.CreateUIToFP(value, wide) : builder.CreateSIToFP(value, wide);
   return resize(lowering, result, to, Rounding::NearestEven);

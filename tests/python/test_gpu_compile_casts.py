@@ -58,8 +58,11 @@ def test_rounding_toward_zero_compiles(source: str, target: str) -> None:
 
 def test_fp8_goes_by_pairs_where_the_target_can() -> None:
     assert ptx("float32", "float8e4nv", "sm_90a").count("cvt.rn.satfinite.e4m3x2.f32") == 2
-    assert ptx("float16", "float8e5", "sm_90a").count("cvt.rn.satfinite.e5m2x2.f32") == 2
+    assert ptx("bfloat16", "float8e5", "sm_90a").count("cvt.rn.satfinite.e5m2x2.f32") == 2
+    assert ptx("float16", "float8e5", "sm_90a").count("cvt.rn.satfinite.e5m2x2.f16x2") == 2
+    assert ptx("float16", "float8e4nv", "sm_89").count("cvt.rn.satfinite.e4m3x2.f16x2") == 2
     assert ptx("float8e4nv", "float16", "sm_90a").count("cvt.rn.f16x2.e4m3x2") == 2
+    assert ptx("float8e5", "float16", "sm_90a").count("cvt.rn.f16x2.e5m2x2") == 2
     assert "cvt.rn.satfinite" in ptx("float32", "float8e4nv", "sm_89")
 
 
@@ -72,8 +75,8 @@ def test_fp8_is_integer_arithmetic_elsewhere() -> None:
         assert "x2" not in ptx("float32", kind, "sm_90a")
 
 
-def test_fp8e5_is_the_upper_byte_of_fp16() -> None:
-    text = ptx("float8e5", "float16", "sm_90a")
+def test_fp8e5_is_the_upper_byte_of_fp16_elsewhere() -> None:
+    text = ptx("float8e5", "float16", "sm_80")
     assert "cvt.rn.f16" not in text
     assert "e5m2" not in text
 
@@ -86,13 +89,17 @@ def test_half_types_are_rounded_once() -> None:
     assert "cvt.rn.f16.f64" in ptx("float64", "float16", "sm_80")
     assert "cvt.rn.f16.s32" in ptx("int32", "float16", "sm_90a")
     # An integer of 32 bits does not fit fp32: it is cut, the cut marked, and then rounded.
-    text = ptx("int32", "bfloat16", "sm_90a")
+    text = ptx("int32", "bfloat16", "sm_80")
     assert "cvt.rz.f32.s32" in text
     assert "cvt.rn.f32.s32" not in text
+    assert "cvt.rn.bf16.s32" in ptx("int32", "bfloat16", "sm_90a")
+    assert "cvt.rn.bf16.u64" in ptx("uint64", "bfloat16", "sm_90a")
 
 
 def test_integers_saturate_as_ptx_does() -> None:
     assert "cvt.rzi.s32.f32" in ptx("float32", "int32", "sm_80")
     assert "cvt.rzi.u64.f64" in ptx("float64", "uint64", "sm_80")
     assert "cvt.rzi.s16.f32" in ptx("float32", "int8", "sm_80")
-    assert "cvt.rzi.u16.f32" in ptx("float16", "uint8", "sm_90a")
+    assert "cvt.rzi.u16.f16" in ptx("float16", "uint8", "sm_80")
+    assert "cvt.rzi.s64.bf16" in ptx("bfloat16", "int64", "sm_90a")
+    assert "cvt.rzi.s32.f32" in ptx("bfloat16", "int32", "sm_80")
