@@ -5,6 +5,9 @@
 #include "gpu_backend/lowering/families.h"
 #include "gpu_backend/lowering/libdevice.h"
 
+#include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/Support/MathExtras.h"
+
 using namespace mlir;
 
 namespace blockscope::gpu {
@@ -14,11 +17,46 @@ llvm::StringRef calleeOf(Operation *op) {
   return op->getAttrOfType<StringAttr>("symbol").getValue();
 }
 
+/// Of functions that are little more than one instruction of PTX the one that takes subnormal
+/// numbers for 0, as Triton has all of libdevice do: the others cost three instructions more for
+/// each element. Nothing for other functions, in which subnormal numbers stay.
+llvm::Value *flushing(llvm::IRBuilder<> &builder, llvm::StringRef symbol, Operands x) {
+  using llvm::Intrinsic::nvvm_ex2_approx_ftz, llvm::Intrinsic::nvvm_lg2_approx_ftz_f;
+  const auto exp2 = [&](llvm::Value *of) {
+    return builder.CreateUnaryIntrinsic(nvvm_ex2_approx_ftz, of);
+  };
+  const auto log2 = [&] { return builder.CreateIntrinsic(nvvm_lg2_approx_ftz_f, {x[0]}); };
+  const auto times = [&](llvm::Value *of, double factor) {
+    return builder.CreateFMul(of, llvm::ConstantFP::get(builder.getFloatTy(), factor));
+  };
+  using llvm::numbers::ln2, llvm::numbers::log2e;
+  constexpr double kLn10 = llvm::numbers::ln10;
+  if (symbol == "__nv_rsqrtf")
+    return builder.CreateIntrinsic(llvm::Intrinsic::nvvm_rsqrt_approx_ftz_f, {x[0]});
+  if (symbol == "__nv_exp2f")
+    return exp2(x[0]);
+  if (symbol == "__nv_fast_expf")
+    return exp2(times(x[0], log2e));
+  if (symbol == "__nv_fast_exp10f")
+    return exp2(times(x[0], kLn10 * log2e));
+  if (symbol == "__nv_fast_log2f")
+    return log2();
+  if (symbol == "__nv_fast_logf")
+    return times(log2(), ln2);
+  if (symbol == "__nv_fast_log10f")
+    return times(log2(), ln2 / kLn10);
+  if (symbol == "__nv_fast_powf")
+    return exp2(builder.CreateFMul(x[1], log2()));
+  return nullptr;
+}
+
 llvm::Value *callSymbol(Lowering &lowering, Operation *op, Operands x) {
   const llvm::StringRef symbol = calleeOf(op);
   // Linked by LLVM it becomes sqrt.approx, which is less than it promises.
   if (symbol == "__nv_sqrtf")
     return lowering.builder().CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x[0]);
+  if (llvm::Value *value = flushing(lowering.builder(), symbol, x))
+    return value;
   return callLibdevice(lowering, symbol, lowering.elementType(op->getResult(0).getType()), x);
 }
 

@@ -52,22 +52,23 @@ llvm::Value *exp(Lowering &lowering, Operation *, Operands x) {
 }
 
 /// Results below 2^-126 are 0, as Triton's are: keeping them costs three instructions for each
-/// element, in the inner loop of attention.
+/// element, in the inner loop of attention, and so it does for roots.
 llvm::Value *exp2(Lowering &lowering, Operation *, Operands x) {
   if (!x[0]->getType()->isFloatTy())
     return library(lowering, "exp2", x);
   return lowering.builder().CreateUnaryIntrinsic(Intrinsic::nvvm_ex2_approx_ftz, x[0]);
 }
 
+/// Subnormal numbers count as 0, as for Triton: this and the next one.
 llvm::Value *rsqrt(Lowering &lowering, Operation *, Operands x) {
   if (!x[0]->getType()->isFloatTy())
     return library(lowering, "rsqrt", x);
-  return lowering.builder().CreateIntrinsic(Intrinsic::nvvm_rsqrt_approx_f, x);
+  return lowering.builder().CreateIntrinsic(Intrinsic::nvvm_rsqrt_approx_ftz_f, x);
 }
 
 llvm::Value *sqrt(Lowering &lowering, Operation *op, Operands x) {
   if (mayApproximate(op, x[0]))
-    return lowering.builder().CreateIntrinsic(Intrinsic::nvvm_sqrt_approx_f, x);
+    return lowering.builder().CreateIntrinsic(Intrinsic::nvvm_sqrt_approx_ftz_f, x);
   return lowering.builder().CreateUnaryIntrinsic(Intrinsic::sqrt, x[0]);
 }
 

@@ -69,7 +69,7 @@ def test_division_and_root_are_exact_only_where_promised() -> None:
     assert "div.rn.f32" in ptx(divide_exactly)
     assert "div.rn.f32" in ptx(divide_as_told)
     assert "div.rn.f64" in ptx(divide, tl.float64)
-    assert "sqrt.approx.f32" in ptx(root)
+    assert "sqrt.approx.ftz.f32" in ptx(root)
     assert "sqrt.rn.f32" in ptx(root_exactly)
     assert "sqrt.rn.f64" in ptx(root, tl.float64)
 
@@ -98,7 +98,7 @@ def reciprocal_root(x, y, z):
 def test_exponentials_are_one_instruction() -> None:
     assert "ex2.approx.f32" in ptx(exponential)
     assert "ex2.approx.ftz.f32" in ptx(exponential2)
-    assert "rsqrt.approx.f32" in ptx(reciprocal_root)
+    assert "rsqrt.approx.ftz.f32" in ptx(reciprocal_root)
 
 
 @triton.jit
