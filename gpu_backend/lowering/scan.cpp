@@ -10,6 +10,10 @@
 
 #include "core/ir/tl_dialect.h"
 
+#include "llvm/ADT/MapVector.h"
+
+#include <utility>
+
 using namespace mlir;
 
 namespace blockscope::gpu {
@@ -52,7 +56,10 @@ public:
   FailureOr<llvm::SmallVector<Registers>> run(llvm::ArrayRef<Registers> operands,
                                               llvm::ArrayRef<BitOwner> owners) {
     elements_ = elementsOf(operands);
-    for (const Segment &segment : segmentsOf(owners)) {
+    const llvm::SmallVector<Segment> segments = segmentsOf(owners);
+    for (auto [i, segment] : llvm::enumerate(segments)) {
+      if (segment.level != Level::Registers && below_.lanes == 0 && below_.warps == 0)
+        waitsForAll(segments.size() - i);
       switch (segment.level) {
       case Level::Registers:
         scanRegisters(segment);
@@ -63,11 +70,13 @@ public:
         below_.lanes |= segment.mask();
         break;
       case Level::Warps:
-        scanWarps(segment);
+        scanWarps(segment, /*needsTotals=*/i + 1 < segments.size() &&
+                               segments[i + 1].level == Level::Registers);
         below_.warps |= segment.mask();
         break;
       }
     }
+    combineWithAllBefore();
     if (combine_.hasFailed())
       return failure();
     llvm::SmallVector<Registers> results(operands.size());
@@ -155,6 +164,8 @@ private:
                                             llvm::ArrayRef<uint32_t> registers) {
     if (below_.warps == 0)
       return totalsInWarp(registers);
+    if (segment.level == Level::Registers && !warpTotals_.empty())
+      return std::exchange(warpTotals_, llvm::DenseMap<uint32_t, Elements>());
     Slots slots = publishTotals(segment);
     llvm::Value *thread = threadBlock(segment.firstAxisBit);
     llvm::DenseMap<uint32_t, Elements> result;
@@ -175,13 +186,54 @@ private:
     return result;
   }
 
+  void prependTo(Elements &element, const Elements &before, llvm::Value *condition) {
+    const Elements combined = combine_(before, element);
+    element = condition ? select(condition, combined, element) : combined;
+  }
+
   /// Combines what came before with every element of the block of `reg`, where `condition` holds.
   void prepend(const Elements &before, uint32_t reg, llvm::Value *condition = nullptr) {
-    for (const uint32_t low : subsets(below_.registers)) {
-      Elements &element = elements_[reg | low];
-      const Elements combined = combine_(before, element);
-      element = condition ? select(condition, combined, element) : combined;
+    for (const uint32_t low : subsets(below_.registers & ~neighbours_)) {
+      prependTo(elements_[reg | low | last(neighbours_)], before, condition);
+      if (neighbours_ != 0)
+        wait(reg | low, before, condition);
     }
+  }
+
+  // -- what came before neighbours ----------------------------------------------------------------
+
+  /// What came before the neighbours of a register, where the condition holds; always without one.
+  struct Before {
+    Elements elements;
+    llvm::Value *condition = nullptr;
+  };
+
+  /// The registers that are scanned already are neighbours, if that is less work with so many
+  /// segments left.
+  void waitsForAll(size_t segmentsLeft) {
+    constexpr int kFew = 1; // bits
+    if (segmentsLeft > 1 && llvm::popcount(below_.registers) > kFew)
+      neighbours_ = below_.registers;
+  }
+
+  void wait(uint32_t reg, const Elements &before, llvm::Value *condition) {
+    const auto [place, isNew] = before_.try_emplace(reg, Before{before, condition});
+    if (isNew)
+      return;
+    Before &known = place->second;
+    Elements both = combine_(before, known.elements);
+    if (known.condition)
+      both = select(known.condition, both, before);
+    known.elements = condition ? select(condition, both, known.elements) : both;
+    known.condition =
+        condition && known.condition ? builder_.CreateOr(condition, known.condition) : nullptr;
+  }
+
+  void combineWithAllBefore() {
+    for (const auto &[reg, before] : before_)
+      for (const uint32_t low : subsets(neighbours_))
+        if (low != last(neighbours_))
+          prependTo(elements_[reg | low], before.elements, before.condition);
   }
 
   // -- levels -------------------------------------------------------------------------------------
@@ -248,8 +300,9 @@ private:
       prepend(fromLane(scanned[reg], previous), reg, hasPrevious);
   }
 
-  /// Every thread combines the totals of the warps before its own.
-  void scanWarps(const Segment &segment) {
+  /// Every thread combines the totals of the warps before its own. `needsTotals`: and of all, for
+  /// a segment of registers.
+  void scanWarps(const Segment &segment, bool needsTotals) {
     Slots slots = publishTotals(segment);
     LinearLayout numbers; // of the warp within the segment
     numbers.warps.resize(layout_.warps.size(), 0);
@@ -272,6 +325,8 @@ private:
         sum = combine_(sum, totalOf(i));
         before = select(builder_.CreateICmpUGT(number, lowering_.i32(i)), sum, before);
       }
+      if (needsTotals)
+        warpTotals_[reg] = combine_(sum, totalOf(count - 1));
       for (llvm::Value *&value : before)
         value = madeHere(lowering_, value);
       prepend(before, reg, builder_.CreateICmpNE(number, lowering_.i32(0)));
@@ -289,6 +344,9 @@ private:
   bool isReverse_;
   Combine combine_;
   llvm::SmallVector<Elements> elements_; ///< by register; those of copies are not kept up
+  uint32_t neighbours_ = 0;              ///< bits of registers of which only the last is kept up
+  llvm::MapVector<uint32_t, Before> before_;      ///< by the first register of such neighbours
+  llvm::DenseMap<uint32_t, Elements> warpTotals_; ///< of the blocks below the next segment
 };
 
 LogicalResult lowerScan(Lowering &lowering, Operation *op) {

@@ -51,6 +51,10 @@ def _all_scans() -> Iterator[tuple[str, _Check]]:
                     yield _bind(checks.check_cumsum, shape, axis, "int32", warps, reverse, flip)
                 yield _bind(checks.check_ordered_scan, shape, axis, warps, reverse)
             yield _bind(checks.check_cumsum, shape, axis, "float64", warps, False, False)
+        # Threads have many neighbours, several times.
+        for shape, axis in (((2048,), 0), ((4096,), 0), ((4, 2048), 1), ((512, 8), 0)):
+            for reverse in (False, True):
+                yield _bind(checks.check_ordered_scan, shape, axis, warps, reverse)
 
 
 def _all_sorts() -> Iterator[tuple[str, _Check]]:
