@@ -54,7 +54,9 @@ llvm::StringRef typeOf(llvm::StringRef name) {
 
 } // namespace
 
-std::string withPinnedLoads(llvm::StringRef ptx) {
+std::string withPinnedLoads(llvm::StringRef ptx, int *groups) {
+  if (groups)
+    *groups = 0;
   const size_t entry = ptx.find("\n.reqntid ");
   const size_t brace = entry == llvm::StringRef::npos ? entry : ptx.find("\n{\n", entry);
   const size_t body = brace == llvm::StringRef::npos ? brace : brace + 3;
@@ -118,6 +120,8 @@ std::string withPinnedLoads(llvm::StringRef ptx) {
     isInAssembly = beginsAssembly || (isInAssembly && !endsAssembly);
   }
   close();
+  if (groups)
+    *groups = count;
   if (count == 0)
     return ptx.str();
   return (ptx.take_front(body) +

@@ -12,7 +12,8 @@ namespace blockscope::gpu {
 /// where its value is used, so that a warp waits for one after the other; it moves none across a
 /// branch. The PTX itself where no two loads follow each other.
 ///
-/// Groups end where one of their values is used, at stores, barriers, labels and branches.
-std::string withPinnedLoads(llvm::StringRef ptx);
+/// Groups end where one of their values is used, at stores, barriers, labels and branches. `groups`
+/// gets the number of those of two loads or more.
+std::string withPinnedLoads(llvm::StringRef ptx, int *groups = nullptr);
 
 } // namespace blockscope::gpu

@@ -443,6 +443,12 @@ bool waitsInRounds(const Pace &pace) {
          (1 - kClearly) * static_cast<double>(pace.warp.cycles);
 }
 
+/// How many answers of memory a warp waits for, one after the other.
+double roundsOf(const Pace &pace) {
+  return (pace.fromMemory - pace.fromCache) * pace.warps / kSchedulers /
+         (WarpTime::kMemory - WarpTime::kCache);
+}
+
 /// Whether a warp waits for memory in each iteration of its loop, however early loads are meant to
 /// begin.
 bool waitsInEachIteration(const Pace &pace) {
@@ -484,7 +490,8 @@ public:
 
 private:
   static constexpr Limits kForLoads{.work = 0.94, .alone = kClearly},
-      kForHalf{.work = 0.76, .alone = kClearly}, kForCta{.work = 0.94, .alone = 1, .time = 0.945},
+      kForHalf{.work = 0.76, .alone = kClearly},
+      kForCta{.work = 0.94, .alone = 1.01, .time = 0.945},
       kForThirdMore{.work = 0.94, .alone = 1.1, .time = 0.945},
       kForPtx{.work = 0.97, .alone = kClearly};
 
@@ -525,8 +532,27 @@ private:
               });
     if (kernel_.loadsEarly && !best_ && waitsInEachIteration(before_))
       pinEarlyLoads();
-    if (before_.warp.loads == 0)
+    if (before_.warp.loads == 0) {
       leaveMasksTheirPredicates();
+      pinLoadsOfStraightCode();
+    }
+  }
+
+  /// Loads that follow each other, and that ptxas begins in more rounds than they need. Code in
+  /// whose loops the clock finds no loads counts as straight, too.
+  void pinLoadsOfStraightCode() {
+    constexpr double kMoreRounds = 1.9, kQuicker = 0.95, kAbout = 1.03;
+    int groups = 0;
+    std::string ptx = withPinnedLoads(kernel_.ptx, &groups);
+    if (groups == 0 || roundsOf(before_) < groups + kMoreRounds)
+      return;
+    tryPtx(std::move(ptx), kForPtx, [&](const Pace &pace) {
+      return pace.warps >= before_.warps &&
+             static_cast<double>(pace.warp.cycles) <=
+                 kQuicker * static_cast<double>(before_.warp.cycles) &&
+             static_cast<double>(pace.warp.instructions) <=
+                 kAbout * static_cast<double>(before_.warp.instructions);
+    });
   }
 
   /// Of an address and its offset ptxas makes two additions by mad.wide, with a carry in one of the

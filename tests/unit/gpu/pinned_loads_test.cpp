@@ -41,6 +41,20 @@ TEST(PinnedLoads, AreLeftAloneWhereNoneFollowsAnother) {
   }
 }
 
+TEST(PinnedLoads, AreCountedInGroups) {
+  const auto groupsIn = [](const std::string &body) {
+    int groups = 7;
+    withPinnedLoads(kernelOf(body), &groups);
+    return groups;
+  };
+  const std::string use = "\tadd.s32 \t%r2, %r1, 1;\n", one = "\tld.global.b32 %r5, [%rd1];\n";
+  EXPECT_EQ(groupsIn(use), 0);
+  EXPECT_EQ(groupsIn(one), 0);
+  EXPECT_EQ(groupsIn(kLoads.str() + use), 1);
+  EXPECT_EQ(groupsIn(kLoads.str() + use + one), 1);
+  EXPECT_EQ(groupsIn(kLoads.str() + use + kLoads.str() + use), 2);
+}
+
 TEST(PinnedLoads, HaveTheirCodeBehindAllOfTheKernel) {
   const std::string assembly = "\t// begin inline asm\n{\n.reg .b32 t;\n}\n\t// end inline asm\n";
   const std::string ptx =
