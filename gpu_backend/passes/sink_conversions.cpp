@@ -8,6 +8,7 @@
 #include "gpu_backend/layout/shuffle_plan.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
@@ -119,6 +120,66 @@ void sink(
   });
 }
 
+/// A block's value that is made of a conversion, and the ops that use it, in order.
+struct Converted {
+  Operation *op;
+  llvm::SmallVector<Operation *> uses;
+};
+
+/// What is converted to many registers and used at several places, innermost values alone.
+llvm::SmallVector<Converted> wideOnesUsedAgain(Block &block) {
+  constexpr int64_t kWide = int64_t{32} * 48, kGrows = 4;
+  llvm::SmallVector<Converted> found;
+  for (Operation &op : block) {
+    tlg::ConvertLayoutOp conversion = conversionBehind(&op);
+    if (!conversion || heldBits(op.getResult(0)) < kWide ||
+        heldBits(op.getResult(0)) < kGrows * heldBits(conversion.getSource()))
+      continue;
+    Converted converted{&op, {}};
+    for (Operation *user : op.getUsers())
+      if (user->getBlock() == &block && !llvm::is_contained(converted.uses, user))
+        converted.uses.push_back(user);
+    llvm::sort(converted.uses, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    if (converted.uses.size() > 1)
+      found.push_back(std::move(converted));
+  }
+  return found;
+}
+
+/// Makes a value once more, from its conversion on, before an op that uses it.
+void makeAgain(Operation *op, Operation *use) {
+  llvm::SmallVector<Operation *> chain;
+  for (Operation *of = op;; of = of->getOperand(0).getDefiningOp()) {
+    chain.push_back(of);
+    if (isa<tlg::ConvertLayoutOp>(of))
+      break;
+  }
+  OpBuilder builder(use);
+  IRMapping mapping;
+  for (Operation *of : llvm::reverse(chain))
+    builder.clone(*of, mapping);
+  use->replaceUsesOfWith(op->getResult(0), mapping.lookup(op->getResult(0)));
+}
+
+/// Blocks that are converted to many registers and used again later would wait for that on the
+/// stack, where there are several: they are converted again, which takes less time than to store
+/// and load each of their registers.
+void convertAgain(Block &block) {
+  const llvm::SmallVector<Converted> wide = wideOnesUsedAgain(block);
+  llvm::SmallVector<std::pair<Operation *, Operation *>> again;
+  for (const Converted &converted : wide)
+    for (auto [use, next] : llvm::zip(converted.uses, llvm::drop_begin(converted.uses))) {
+      int64_t bits = 0; // that are held, at some time, from one use to the next
+      for (const Converted &other : wide)
+        if (other.uses.front()->isBeforeInBlock(next) && use->isBeforeInBlock(other.uses.back()))
+          bits += heldBits(other.op->getResult(0));
+      if (bits > int64_t{32} * GpuTarget::kThreadRegisters)
+        again.emplace_back(converted.op, next);
+    }
+  for (auto [op, use] : again)
+    makeAgain(op, use);
+}
+
 } // namespace
 
 void sinkConversions(func::FuncOp function) {
@@ -128,6 +189,7 @@ void sinkConversions(func::FuncOp function) {
 }
 
 void delayConversions(func::FuncOp function) {
+  function.walk([](Block *block) { convertAgain(*block); });
   sink(function, [](tlg::ConvertLayoutOp conversion, Operation *op, Operation *use) {
     const bool livesOn = sourceLivesOn(conversion);
     Operation *place = livesOn ? use : beforeDot(op, use);

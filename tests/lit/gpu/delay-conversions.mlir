@@ -60,3 +60,46 @@ module attributes {tlg.arch = "sm_90a", tlg.num_warps = 4 : i32} {
     return %moved : tensor<64x16xf32, #rows>
   }
 }
+
+// -----
+
+// Three blocks of 128 registers are used twice, each time beside the others: each is converted again
+// before its second use.
+// CHECK-LABEL: func.func @again(
+// CHECK-COUNT-6: tlg.convert_layout
+// CHECK-NOT: tlg.convert_layout
+// CHECK: return
+#small = #tlg.layout<registers = [1, 2], lanes = [4, 8, 16, 32, 64], warps = [128, 256]>
+#wide = #tlg.layout<registers = [4, 8, 16, 32, 64, 128, 256], lanes = [0, 0, 0, 0, 0], warps = [1, 2]>
+module attributes {tlg.arch = "sm_90a", tlg.num_warps = 4 : i32} {
+  func.func @again(%a: tensor<16x32xf32, #small>, %b: tensor<16x32xf32, #small>, %c: tensor<16x32xf32, #small>, %p: tensor<16x32x!tl.ptr<f32>, #wide>) {
+    %wa = tlg.convert_layout %a : tensor<16x32xf32, #small> -> tensor<16x32xf32, #wide>
+    %wb = tlg.convert_layout %b : tensor<16x32xf32, #small> -> tensor<16x32xf32, #wide>
+    %wc = tlg.convert_layout %c : tensor<16x32xf32, #small> -> tensor<16x32xf32, #wide>
+    tl.store %p, %wa : tensor<16x32x!tl.ptr<f32>, #wide>, tensor<16x32xf32, #wide>
+    tl.store %p, %wb : tensor<16x32x!tl.ptr<f32>, #wide>, tensor<16x32xf32, #wide>
+    tl.store %p, %wc : tensor<16x32x!tl.ptr<f32>, #wide>, tensor<16x32xf32, #wide>
+    tl.store %p, %wa : tensor<16x32x!tl.ptr<f32>, #wide>, tensor<16x32xf32, #wide>
+    tl.store %p, %wb : tensor<16x32x!tl.ptr<f32>, #wide>, tensor<16x32xf32, #wide>
+    tl.store %p, %wc : tensor<16x32x!tl.ptr<f32>, #wide>, tensor<16x32xf32, #wide>
+    return
+  }
+}
+
+// -----
+
+// One alone has room in registers until it is used again.
+// CHECK-LABEL: func.func @kept(
+// CHECK-COUNT-1: tlg.convert_layout
+// CHECK-NOT: tlg.convert_layout
+// CHECK: return
+#small = #tlg.layout<registers = [1, 2], lanes = [4, 8, 16, 32, 64], warps = [128, 256]>
+#wide = #tlg.layout<registers = [4, 8, 16, 32, 64, 128, 256], lanes = [0, 0, 0, 0, 0], warps = [1, 2]>
+module attributes {tlg.arch = "sm_90a", tlg.num_warps = 4 : i32} {
+  func.func @kept(%a: tensor<16x32xf32, #small>, %p: tensor<16x32x!tl.ptr<f32>, #wide>, %q: tensor<16x32x!tl.ptr<f32>, #wide>) {
+    %wa = tlg.convert_layout %a : tensor<16x32xf32, #small> -> tensor<16x32xf32, #wide>
+    tl.store %p, %wa : tensor<16x32x!tl.ptr<f32>, #wide>, tensor<16x32xf32, #wide>
+    tl.store %q, %wa : tensor<16x32x!tl.ptr<f32>, #wide>, tensor<16x32xf32, #wide>
+    return
+  }
+}
