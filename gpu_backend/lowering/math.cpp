@@ -210,11 +210,7 @@ LogicalResult quickly(Lowering &lowering, Operation *op, llvm::StringRef name,
   llvm::BasicBlock *slowEnd = nullptr;
   llvm::SmallVector<llvm::Value *> slow;
   lowering.onlyIf(builder.CreateNot(areRight), [&] {
-    if (x.size() == 1)
-      slow.push_back(library(lowering, name, x.front()));
-    else
-      slow =
-          oneByOne(lowering, x, [&](Operands values) { return library(lowering, name, values); });
+    slow = oneByOne(lowering, x, [&](Operands values) { return library(lowering, name, values); });
     slowEnd = builder.GetInsertBlock();
   });
   for (auto [result, exact] : llvm::zip(results, slow)) {
@@ -230,13 +226,15 @@ LogicalResult quickly(Lowering &lowering, Operation *op, llvm::StringRef name,
   return success();
 }
 
-bool isFp32(Lowering &lowering, Operation *op) {
-  return lowering.get(op->getOperand(0)).front()->getType()->isFloatTy();
+/// Whether an op works on one element of fp32 for a thread, or on elements of other types: there
+/// libdevice is called for each.
+bool isForEach(Lowering &lowering, Operation *op) {
+  return !lowering.get(op->getOperand(0)).front()->getType()->isFloatTy() ||
+         firstEqualRegisters(op).size() == 1;
 }
 
 template <bool isCosine> LogicalResult sine(Lowering &lowering, Operation *op) {
-  // For one element libdevice has the same branch.
-  if (!isFp32(lowering, op) || firstEqualRegisters(op).size() == 1)
+  if (isForEach(lowering, op))
     return eachFloat<libraryOfName, NarrowestFloat::Fp32>(lowering, op);
   llvm::IRBuilder<> &builder = lowering.builder();
   return quickly(lowering, op, isCosine ? "cos" : "sin", [&](Operands x) -> Quick {
@@ -312,7 +310,7 @@ llvm::Value *remainderOf(Lowering &lowering, Operation *, Operands x) {
 
 LogicalResult remainder(Lowering &lowering, Operation *op) {
   const bool isByConstant = llvm::isa<llvm::Constant>(lowering.get(op->getOperand(1)).front());
-  if (isByConstant || !isFp32(lowering, op))
+  if (isByConstant || isForEach(lowering, op))
     return eachFloat<remainderOf, NarrowestFloat::Fp32>(lowering, op);
   return quickly(lowering, op, "fmod",
                  [&](Operands x) { return remainderOfSmall(lowering.builder(), x); });
