@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from ptx_instruction import Instruction, NotInMachine
-from ptx_numbers import FLOATS, bits_of, fused, toward_zero, whole
+from ptx_numbers import FLOATS, bits_of, fused, to_odd, toward_zero, whole
 
 
 class Arithmetic:
@@ -53,6 +53,8 @@ class Arithmetic:
             if i.has(mode):  # to a whole number
                 values = function(values.astype(np.float64))
         if target in FLOATS:
+            if target == "bf16" and (source not in FLOATS or source == "f64"):
+                values = to_odd(values)  # else NumPy rounds to fp32 first
             exact, values = values, values.astype(FLOATS[target])
             if i.has("rz"):
                 values = toward_zero(exact, values)

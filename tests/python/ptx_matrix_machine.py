@@ -401,6 +401,12 @@ class Machine(Tma, _Fences):
             pair = self.get(i.operands[1], at).astype(np.uint16)[:, None].view(np.uint8)
             values = pair.view(_NUMBERS[i.kind[:4]]).astype(np.float16)
             self.put(i.operands[0], at, np.ascontiguousarray(values))
+        elif i.has("e4m3x2", "e5m2x2") and i.kind == "f16x2":
+            both = self.get(i.operands[1], at, "b32").astype(np.uint32)[:, None].view(np.float16)
+            kind = _NUMBERS[i.parts[-2].removesuffix("x2")]
+            limit = np.float32(ml_dtypes.finfo(kind).max)
+            values = np.clip(both.astype(np.float32), -limit, limit).astype(kind)
+            self.put(i.operands[0], at, np.ascontiguousarray(values))
         elif len(i.operands) == 3:  # two floats to a pair, the second one low
             pair = [self.number(name, at, i.kind) for name in (i.operands[2], i.operands[1])]
             kind = _NUMBERS[i.parts[-2].removesuffix("x2")]

@@ -58,6 +58,19 @@ def whole(values: np.ndarray, target: str, source: str) -> np.ndarray:
     return np.where(np.isnan(values), top if is_wide else kind.type(0), result).astype(kind)
 
 
+def to_odd(values: np.ndarray) -> np.ndarray:
+    """fp32 of integers or fp64, whose rounding to fewer bits is that of the values: the last bit is
+    1 where there is none for the rest of a value."""
+    exact = values.astype(object)
+    nearest = values.astype(np.float32)
+    with np.errstate(all="ignore"):
+        # Python compares integers and floats exactly.
+        away = np.array([abs(float(f)) > abs(x) for f, x in zip(nearest, exact)], bool)
+        cut = np.where(away, np.nextafter(nearest, np.float32(0)), nearest).astype(np.float32)
+    inexact = np.array([float(f) != x and x == x for f, x in zip(cut, exact)], bool)
+    return (cut.view(np.uint32) | inexact.astype(np.uint32)).view(np.float32)
+
+
 def toward_zero(exact: np.ndarray, rounded: np.ndarray) -> np.ndarray:
     """Floats that were rounded to nearest, rounded toward zero instead."""
     is_long = exact.dtype.kind in "iu" or exact.dtype == np.longdouble
