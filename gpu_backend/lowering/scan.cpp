@@ -301,7 +301,7 @@ private:
   }
 
   /// Every thread combines the totals of the warps before its own. `needsTotals`: and of all, for
-  /// a segment of registers.
+  /// a segment of registers, where these are few.
   void scanWarps(const Segment &segment, bool needsTotals) {
     Slots slots = publishTotals(segment);
     LinearLayout numbers; // of the warp within the segment
@@ -313,7 +313,12 @@ private:
     if (isReverse_)
       number = builder_.CreateXor(number, lowering_.i32(count - 1));
     llvm::Value *thread = threadBlock(segment.firstAxisBit, segment.mask());
-    for (const uint32_t reg : registersWithout(below_.registers, layout_)) {
+    const auto blocks = registersWithout(below_.registers, layout_);
+    // More totals take the registers of other values: kalman_attention/moebius_scan, of several
+    // operands, spills then (276 to 316 us on an H200).
+    constexpr size_t kFewValues = 8;
+    const bool keepsTotals = needsTotals && blocks.size() * op_.getNumOperands() <= kFewValues;
+    for (const uint32_t reg : blocks) {
       const auto totalOf = [&](uint32_t i) {
         const uint32_t coordinate = isReverse_ ? count - 1 - i : i;
         return slots.load(builder_.CreateXor(
@@ -325,7 +330,7 @@ private:
         sum = combine_(sum, totalOf(i));
         before = select(builder_.CreateICmpUGT(number, lowering_.i32(i)), sum, before);
       }
-      if (needsTotals)
+      if (keepsTotals)
         warpTotals_[reg] = combine_(sum, totalOf(count - 1));
       for (llvm::Value *&value : before)
         value = madeHere(lowering_, value);
