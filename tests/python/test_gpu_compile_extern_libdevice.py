@@ -71,6 +71,19 @@ def test_the_root_is_exact() -> None:
     assert "sqrt.rn.f32" in compiled(("__nv_sqrtf",), "sm_90a").asm["ptx"]
 
 
+@pytest.mark.parametrize(
+    ("symbol", "instructions"),
+    [("rsqrtf", ["rsqrt"]), ("exp2f", ["ex2"]), ("fast_expf", ["ex2"]), ("fast_exp10f", ["ex2"]),
+     ("fast_logf", ["lg2"]), ("fast_log2f", ["lg2"]), ("fast_log10f", ["lg2"]),
+     ("fast_powf", ["lg2", "ex2"])],
+)  # fmt: skip
+def test_fast_functions_take_subnormal_numbers_for_0(symbol: str, instructions: list[str]) -> None:
+    text = compiled(("__nv_" + symbol,), "sm_90a").asm["ptx"]
+    for instruction in instructions:
+        assert f"{instruction}.approx.ftz.f32" in text
+        assert f"{instruction}.approx.f32" not in text
+
+
 def test_an_unknown_function_is_an_error() -> None:
     with pytest.raises(CompilationError, match="__nv_nothing"):
         compiled(("__nv_nothing",), "sm_90a")

@@ -461,6 +461,30 @@ def test_few_registers_less_let_more_programs_run():
 
 
 @blockscope.jit
+def residual_norm(
+    x_ptr, more_ptr, scale_ptr, sum_ptr, out_ptr, rows, columns,
+    ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    row, column = tl.program_id(0) * ROWS + tl.arange(0, ROWS), tl.arange(0, COLUMNS)
+    mask = (row < rows)[:, None] & (column < columns)[None, :]
+    at = row[:, None] * columns + column[None, :]
+    x = tl.load(x_ptr + at, mask) + tl.load(more_ptr + at, mask)
+    tl.store(sum_ptr + at, x, mask)
+    scale = tl.load(scale_ptr + column, column < columns)
+    factor = tl.rsqrt(tl.sum(x * x, 1) / columns + 1e-6)
+    tl.store(out_ptr + at, x * factor[:, None] * scale[None, :], mask)
+
+
+@pytest.mark.parametrize(("rows", "is_pinned"), [(1, False), (4, True)])
+def test_loads_of_straight_code_begin_together(rows, is_pinned):
+    """Of four rows a thread has 16 loads of 16 bytes, which ptxas would begin in several rounds."""
+    types = (tl.float32,) * 5
+    kernel = compiled(residual_norm, *types, 100, 1024, ROWS=rows, COLUMNS=1024, num_warps=4)
+    assert ("$L__pinned" in kernel.asm["ptx"]) == is_pinned
+    assert kernel.n_spills == 0
+
+
+@blockscope.jit
 def attention_in_integers(
     q, k, v, table, out, length, heads, page, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr
 ):
