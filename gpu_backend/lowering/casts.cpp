@@ -188,33 +188,35 @@ LogicalResult lowerFloatCast(Lowering &lowering, Operation *op) {
 
 // -- integers -------------------------------------------------------------------------------------
 
+/// What PTX calls a type of float, and the letter of the registers in which assembly takes it.
+struct PtxFloat {
+  llvm::StringRef name, letter;
+};
+
+PtxFloat ptxFloat(llvm::Type *type) {
+  if (type->isDoubleTy())
+    return {"f64", "d"};
+  if (type->isFloatTy())
+    return {"f32", "f"};
+  return {type->isHalfTy() ? "f16" : "bf16", "h"};
+}
+
 /// Toward zero, as PTX defines it for every value: LLVM's fptosi leaves large ones undefined.
 llvm::Value *truncateToInt(Lowering &lowering, llvm::Value *value, unsigned width,
                            bool isUnsigned) {
   llvm::IRBuilder<> &builder = lowering.builder();
-  llvm::Type *from = value->getType();
-  const bool isDouble = from->isDoubleTy(), isSmall = from->getPrimitiveSizeInBits() == 16;
-  if (width <= 16 || isSmall) { // 8 bits are the low ones of 16
-    const unsigned wideBits = std::max(width, 16U);
-    if (isSmall)
-      value = builder.CreateBitCast(value, builder.getInt16Ty());
-    const llvm::StringRef type = isDouble           ? "f64"
-                                 : from->isHalfTy() ? "f16"
-                                 : isSmall          ? "bf16"
-                                                    : "f32";
-    llvm::Value *wide = lowering.assembly(
-        builder.getIntNTy(wideBits),
-        llvm::formatv("cvt.rzi.{0}{1}.{2} $0, $1;", isUnsigned ? "u" : "s", wideBits, type).str(),
-        llvm::formatv("={0},{1}",
-                      wideBits == 64   ? "l"
-                      : wideBits == 32 ? "r"
-                                       : "h",
-                      isDouble  ? "d"
-                      : isSmall ? "h"
-                                : "f")
-            .str(),
-        value, /*hasSideEffects=*/false);
-    return width < wideBits ? builder.CreateTrunc(wide, builder.getIntNTy(width)) : wide;
+  const bool isDouble = value->getType()->isDoubleTy(),
+             isHalf = value->getType()->getPrimitiveSizeInBits() == 16;
+  if (width <= 16 || isHalf) { // 8 bits are the low ones of 16
+    const auto [name, letter] = ptxFloat(value->getType());
+    const unsigned bits = std::max(width, 16U);
+    const llvm::StringRef into = bits == 64 ? "=l," : bits == 32 ? "=r," : "=h,";
+    llvm::Value *whole = lowering.assembly(
+        builder.getIntNTy(bits),
+        llvm::formatv("cvt.rzi.{0}{1}.{2} $0, $1;", isUnsigned ? "u" : "s", bits, name).str(),
+        (into + letter).str(), isHalf ? builder.CreateBitCast(value, builder.getInt16Ty()) : value,
+        /*hasSideEffects=*/false);
+    return builder.CreateTrunc(whole, builder.getIntNTy(width));
   }
   static constexpr Intrinsic::ID kIds[2][2][2] = {
       {{Intrinsic::nvvm_f2i_rz, Intrinsic::nvvm_f2ui_rz},

@@ -29,8 +29,7 @@ llvm::Value *flushing(llvm::IRBuilder<> &builder, llvm::StringRef symbol, Operan
   const auto times = [&](llvm::Value *of, double factor) {
     return builder.CreateFMul(of, llvm::ConstantFP::get(builder.getFloatTy(), factor));
   };
-  using llvm::numbers::ln2, llvm::numbers::log2e;
-  constexpr double kLn10 = llvm::numbers::ln10;
+  using llvm::numbers::ln10, llvm::numbers::ln2, llvm::numbers::log2e;
   if (symbol == "__nv_rsqrtf")
     return builder.CreateIntrinsic(llvm::Intrinsic::nvvm_rsqrt_approx_ftz_f, {x[0]});
   if (symbol == "__nv_exp2f")
@@ -38,13 +37,13 @@ llvm::Value *flushing(llvm::IRBuilder<> &builder, llvm::StringRef symbol, Operan
   if (symbol == "__nv_fast_expf")
     return exp2(times(x[0], log2e));
   if (symbol == "__nv_fast_exp10f")
-    return exp2(times(x[0], kLn10 * log2e));
+    return exp2(times(x[0], ln10 * log2e));
   if (symbol == "__nv_fast_log2f")
     return log2();
   if (symbol == "__nv_fast_logf")
     return times(log2(), ln2);
   if (symbol == "__nv_fast_log10f")
-    return times(log2(), ln2 / kLn10);
+    return times(log2(), ln2 / ln10);
   if (symbol == "__nv_fast_powf")
     return exp2(builder.CreateFMul(x[1], log2()));
   return nullptr;

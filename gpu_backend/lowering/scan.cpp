@@ -59,7 +59,7 @@ public:
     const llvm::SmallVector<Segment> segments = segmentsOf(owners);
     for (auto [i, segment] : llvm::enumerate(segments)) {
       if (segment.level != Level::Registers && below_.lanes == 0 && below_.warps == 0)
-        waitsForAll(segments.size() - i);
+        chooseNeighbours(segments.size() - i);
       switch (segment.level) {
       case Level::Registers:
         scanRegisters(segment);
@@ -196,7 +196,7 @@ private:
     for (const uint32_t low : subsets(below_.registers & ~neighbours_)) {
       prependTo(elements_[reg | low | last(neighbours_)], before, condition);
       if (neighbours_ != 0)
-        wait(reg | low, before, condition);
+        remember(reg | low, before, condition);
     }
   }
 
@@ -208,15 +208,16 @@ private:
     llvm::Value *condition = nullptr;
   };
 
-  /// The registers that are scanned already are neighbours, if that is less work with so many
-  /// segments left.
-  void waitsForAll(size_t segmentsLeft) {
+  /// Whether only the last of the elements that a thread has scanned is kept up from here on:
+  /// that is less work where several segments are left.
+  void chooseNeighbours(size_t segmentsLeft) {
     constexpr int kFew = 1; // bits
     if (segmentsLeft > 1 && llvm::popcount(below_.registers) > kFew)
       neighbours_ = below_.registers;
   }
 
-  void wait(uint32_t reg, const Elements &before, llvm::Value *condition) {
+  /// That this came before neighbours, too: in front of what is known already.
+  void remember(uint32_t reg, const Elements &before, llvm::Value *condition) {
     const auto [place, isNew] = before_.try_emplace(reg, Before{before, condition});
     if (isNew)
       return;

@@ -126,9 +126,11 @@ struct Converted {
   llvm::SmallVector<Operation *> uses;
 };
 
-/// What is converted to many registers and used at several places, innermost values alone.
+/// What is converted to many more registers than it was in, and used at several places of its
+/// block.
 llvm::SmallVector<Converted> wideOnesUsedAgain(Block &block) {
-  constexpr int64_t kWide = int64_t{32} * 48, kGrows = 4;
+  constexpr int64_t kWide = int64_t{32} * 48; // bits: a fifth of the registers
+  constexpr int64_t kGrows = 4;
   llvm::SmallVector<Converted> found;
   for (Operation &op : block) {
     tlg::ConvertLayoutOp conversion = conversionBehind(&op);
