@@ -1,51 +1,15 @@
 // ptxas takes %nwarpid for a number that only the GPU knows; it is 64 at most.
 #include "gpu_backend/codegen/pinned_loads.h"
 
+#include "gpu_backend/codegen/ptx_lines.h"
+
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
 namespace blockscope::gpu {
 namespace {
-
-/// The registers that a line names.
-llvm::SmallVector<llvm::StringRef, 8> registersOf(llvm::StringRef line) {
-  llvm::SmallVector<llvm::StringRef, 8> names;
-  for (size_t at = line.find('%'); at != llvm::StringRef::npos; at = line.find('%', at + 1))
-    names.push_back(line.substr(at).take_while(
-        [](char c) { return c == '%' || llvm::isAlnum(c) || c == '_' || c == '.'; }));
-  return names;
-}
-
-bool isLoad(llvm::StringRef line) { return line.contains("ld.global"); }
-
-/// Whether loads on both sides of a line do not follow each other.
-bool endsGroup(llvm::StringRef line) {
-  if (line.contains(':') && line.trim().starts_with("$"))
-    return true;
-  for (const llvm::StringRef text : {"bra", "ret;", "st.", "bar.", "barrier", "atom", "red.",
-                                     "call", "fence", "membar", "cp.async", "mma", "trap", "exit"})
-    if (line.contains(text) && !line.trim().starts_with("//"))
-      return true;
-  return false;
-}
-
-constexpr llvm::StringLiteral kBeginAssembly = "// begin inline asm",
-                              kEndAssembly = "// end inline asm";
-
-/// Where the line with the brace that ends a kernel begins; assembly of users may have such, too.
-size_t endOfBody(llvm::StringRef ptx, size_t begin) {
-  bool isInAssembly = false;
-  for (size_t at = begin; at < ptx.size();) {
-    const llvm::StringRef line = ptx.drop_front(at).split('\n').first;
-    if (line == "}" && !isInAssembly)
-      return at;
-    isInAssembly = line.contains(kBeginAssembly) || (isInAssembly && !line.contains(kEndAssembly));
-    at += line.size() + 1;
-  }
-  return llvm::StringRef::npos;
-}
 
 /// How a store names the type of a register.
 llvm::StringRef typeOf(llvm::StringRef name) {
@@ -57,14 +21,11 @@ llvm::StringRef typeOf(llvm::StringRef name) {
 std::string withPinnedLoads(llvm::StringRef ptx, int *groups) {
   if (groups)
     *groups = 0;
-  const size_t entry = ptx.find("\n.reqntid ");
-  const size_t brace = entry == llvm::StringRef::npos ? entry : ptx.find("\n{\n", entry);
-  const size_t body = brace == llvm::StringRef::npos ? brace : brace + 3;
-  const size_t end = endOfBody(ptx, body);
-  if (end == llvm::StringRef::npos || ptx.find(".reqntid", body) != llvm::StringRef::npos)
+  const std::optional<PtxBody> body = bodyOf(ptx);
+  if (!body)
     return ptx.str();
   llvm::SmallVector<llvm::StringRef> lines;
-  ptx.slice(body, end - 1).split(lines, '\n');
+  ptx.slice(body->begin, body->end - 1).split(lines, '\n');
   std::string code, behind;
   llvm::StringSet<> loaded;
   llvm::SmallVector<llvm::StringRef> last; // of each load of the group, its last register
@@ -93,9 +54,9 @@ std::string withPinnedLoads(llvm::StringRef ptx, int *groups) {
     const bool isUse = !isComment && llvm::any_of(registersOf(line), [&](llvm::StringRef name) {
       return loaded.contains(name);
     });
-    if (!last.empty() && (isUse || (!isLoad(line) && endsGroup(line))))
+    if (!last.empty() && (isUse || (!isLoadLine(line) && endsLoads(line))))
       close();
-    if (isLoad(line)) {
+    if (isLoadLine(line)) {
       // Lines since the load before belong to the group.
       code += waiting;
       waiting.clear();
@@ -124,9 +85,9 @@ std::string withPinnedLoads(llvm::StringRef ptx, int *groups) {
     *groups = count;
   if (count == 0)
     return ptx.str();
-  return (ptx.take_front(body) +
+  return (ptx.take_front(body->begin) +
           "\t.reg .pred \t%pinned;\n\t.reg .b32 \t%pinwarps;\n\tmov.u32 \t%pinwarps, %nwarpid;\n" +
-          code + behind + ptx.drop_front(end))
+          code + behind + ptx.drop_front(body->end))
       .str();
 }
 

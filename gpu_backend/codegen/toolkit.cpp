@@ -1,6 +1,7 @@
 // Finds ptxas and libdevice, runs ptxas in a process of its own.
 #include "gpu_backend/codegen/toolkit.h"
 
+#include "gpu_backend/codegen/loads_first.h"
 #include "gpu_backend/codegen/pinned_loads.h"
 #include "gpu_backend/codegen/register_demand.h"
 #include "gpu_backend/codegen/run_program.h"
@@ -272,7 +273,7 @@ int ctasAtATime(const GpuKernel &kernel, int registers) {
 /// The most registers of a thread with which `ctas` CTAs run at the same time.
 int registersFor(const GpuKernel &kernel, int ctas) {
   int allowed = 1;
-  while (ctasAtATime(kernel, allowed + 1) >= ctas)
+  while (allowed < GpuTarget::kThreadRegisters && ctasAtATime(kernel, allowed + 1) >= ctas)
     ++allowed;
   return allowed;
 }
@@ -294,6 +295,7 @@ std::optional<int> oneCtaMoreIfItFits(const GpuKernel &kernel) {
   // the result taken; of the other 33 it was for 10.
   constexpr double kLeast = 0.78, kLeastOfMany = 0.9, kFew = 0.83, kFits = 1.05, kHopeless = 1.6,
                    kHopelessForSeveral = 1.7;
+  constexpr double kAlmost = 0.93, kHopelessForFew = 2; // where hardly a register has to go
   const std::optional<int> ctas =
       oneCtaMore(kernel, kernel.registers > kMany ? kLeastOfMany : kLeast);
   const double all = registerDemand(kernel.ptx);
@@ -305,7 +307,8 @@ std::optional<int> oneCtaMoreIfItFits(const GpuKernel &kernel) {
   if (!ctas)
     return std::nullopt;
   const double demand = all / registersFor(kernel, *ctas);
-  if (demand > kHopeless || (demand > kFits && !oneCtaMore(kernel, kFew)))
+  if (demand > (oneCtaMore(kernel, kAlmost) ? kHopelessForFew : kHopeless) ||
+      (demand > kFits && !oneCtaMore(kernel, kFew)))
     return std::nullopt;
   return ctas;
 }
@@ -538,21 +541,35 @@ private:
     }
   }
 
-  /// Loads that follow each other, and that ptxas begins in more rounds than they need. Code in
-  /// whose loops the clock finds no loads counts as straight, too.
+  /// Loads of straight code that ptxas begins in more rounds than they need. Code in whose loops
+  /// the clock finds no loads counts as straight, too. Where uses are between them, loads go first.
   void pinLoadsOfStraightCode() {
-    constexpr double kMoreRounds = 1.9, kQuicker = 0.95, kAbout = 1.03;
-    int groups = 0;
-    std::string ptx = withPinnedLoads(kernel_.ptx, &groups);
-    if (groups == 0 || roundsOf(before_) < groups + kMoreRounds)
+    constexpr double kQuicker = 0.95, kClearlyQuicker = 0.85;
+    constexpr double kWords = 0.6; // of the registers, for what was loaded
+    if (pinsGroupsIn(kernel_.ptx, kQuicker))
       return;
-    tryPtx(std::move(ptx), kForPtx, [&](const Pace &pace) {
+    const int most = static_cast<int>(kWords * registersFor(kernel_, ctasNow()));
+    const std::string loadsFirst = withLoadsFirst(kernel_.ptx, most);
+    if (loadsFirst != kernel_.ptx)
+      pinsGroupsIn(loadsFirst, kClearlyQuicker);
+  }
+
+  /// Whether a warp waits for more rounds than there are groups of loads in `ptx`, so that it is
+  /// tried with pinned ones: a warp alone has to take at most `quicker` of the time.
+  bool pinsGroupsIn(llvm::StringRef ptx, double quicker) {
+    constexpr double kMoreRounds = 1.9, kAbout = 1.03;
+    int groups = 0;
+    std::string pinned = withPinnedLoads(ptx, &groups);
+    if (groups == 0 || roundsOf(before_) < groups + kMoreRounds)
+      return false;
+    tryPtx(std::move(pinned), kForPtx, [&](const Pace &pace) {
       return pace.warps >= before_.warps &&
              static_cast<double>(pace.warp.cycles) <=
-                 kQuicker * static_cast<double>(before_.warp.cycles) &&
+                 quicker * static_cast<double>(before_.warp.cycles) &&
              static_cast<double>(pace.warp.instructions) <=
                  kAbout * static_cast<double>(before_.warp.instructions);
     });
+    return true;
   }
 
   /// Of an address and its offset ptxas makes two additions by mad.wide, with a carry in one of the

@@ -158,6 +158,53 @@ def test_loads_of_straight_code_begin_together(rows, is_pinned):
 
 
 @blockscope.jit
+def signs_by_eight(x_ptr, out_ptr, stride, rows, ROWS: tl.constexpr, D: tl.constexpr):
+    row, byte = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None], tl.arange(0, D)[None, :]
+    bit = tl.arange(0, 8)
+    at = (row * stride + byte * 8)[:, :, None] + bit[None, None, :]
+    x = tl.load(x_ptr + at, at < rows * D * 8)
+    signs = tl.sum((x > 0).to(tl.int8) << bit.to(tl.int8)[None, None, :], 2)
+    tl.store(out_ptr + row * D + byte, signs, row < rows)
+
+
+def test_loads_begin_before_their_uses():
+    """Each of 64 loads has its use, a comparison, right behind it: no two follow each other, and
+    short of predicates ptxas began eight at a time."""
+    types = (tl.float32, tl.int8)
+    kernel = compiled(signs_by_eight, *types, 99, 999, ROWS=128, D=8, num_warps=4)
+    ptx = kernel.asm["ptx"]
+    loads = [at for at, line in enumerate(ptx.splitlines()) if "ld.global" in line]
+    pins = [at for at, line in enumerate(ptx.splitlines()) if "@%pinned bra" in line]
+    assert len(loads) == 64 and 1 <= len(pins) <= 2
+    between = ptx.splitlines()[loads[0] : loads[7]]
+    assert not any("setp.gt.f32" in line for line in between)
+
+
+@blockscope.jit
+def mixed_norm(x_ptr, y_ptr, z_ptr, a_ptr, b_ptr, c_ptr, out_ptr, first,
+               N: tl.constexpr, BLOCK: tl.constexpr):  # fmt: skip
+    at = tl.arange(0, BLOCK)
+    inside, row = at < N, tl.program_id(0) * N
+    part = tl.where(tl.program_id(0) < first, 0, N) + at
+    x = tl.load(x_ptr + row + at, inside, 0).to(tl.float32)
+    y = tl.load(y_ptr + row + at, inside, 0).to(tl.float32)
+    z = tl.load(z_ptr + part, inside, 0).to(tl.float32)
+    a = tl.load(a_ptr + part, inside, 0).to(tl.float32)
+    b = tl.load(b_ptr + at, inside, 0).to(tl.float32)
+    c = tl.load(c_ptr + at, inside, 0).to(tl.float32)
+    mixed = x - a + c * (y - z) + b * z
+    scale = tl.rsqrt(tl.sum(mixed * mixed) / N + 1e-6)
+    tl.store(out_ptr + row + at, mixed * scale, inside)
+
+
+def test_two_registers_less_let_a_third_program_run():
+    """Of 16 warps. By the order of its PTX the kernel asks for far more than the 40 that it may
+    have, but ptxas alone takes 42."""
+    kernel = compiled(mixed_norm, *(tl.bfloat16,) * 7, 99, N=6144, BLOCK=8192, num_warps=16)
+    assert kernel.n_regs <= 40 and ".minnctapersm 3" in kernel.asm["ptx"]
+
+
+@blockscope.jit
 def attention_in_integers(
     q, k, v, table, out, length, heads, page, M: tl.constexpr, N: tl.constexpr, D: tl.constexpr
 ):
@@ -248,9 +295,9 @@ def test_registers_far_below_the_demand_are_not_tried(monkeypatch, tmp_path):
     types = (tl.float16, tl.float16, tl.float32)
     kernel = compiled(products_of_rows, *types, ROWS=128, BLOCK=128, num_warps=4)
     assert 32 < kernel.n_regs < 48, "one program more would have at most 32"
-    assert count() == 1
+    assert count() == 2, "once more, with its loads pinned"
     compiled(scaled_rows, *(tl.bfloat16,) * 4, SIZE=4096, BLOCK=4096, num_warps=16)
-    assert count() == 3
+    assert count() == 4
 
 
 def test_one_program_more_is_tried_and_no_further_ones(monkeypatch, tmp_path):
