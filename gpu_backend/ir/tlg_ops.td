@@ -90,12 +90,13 @@ def TLG_LocalLoadOp : TLG_Op<"local_load", [MemoryEffects<[MemRead]>]> {
 def TLG_AsyncCopyOp : TLG_Op<"async_copy", [AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "begin copying from global to shared memory (cp.async)";
   let description = [{
-    Where `mask` is false, zeros are written. Where `predicate` is false, nothing is done at all.
+    Where `mask` is false, zeros are written. Where `predicate` is false, nothing is done at all, or with `fill` zeros
+    are written: only for buffers that nothing else uses until the copies have been waited for.
   }];
   let arguments = (ins AnyRankedTensor:$pointer, TLG_SharedType:$destination, Optional<AnyRankedTensor>:$mask,
-      Optional<I1>:$predicate);
+      Optional<I1>:$predicate, UnitAttr:$fill);
   let assemblyFormat = [{
-    $pointer `,` $destination (`mask` $mask^)? (`if` $predicate^)? attr-dict `:` type($pointer) `,` type($destination)
+    $pointer `,` $destination (`mask` $mask^)? (`if` $predicate^)? (`fill` $fill^)? attr-dict `:` type($pointer) `,` type($destination)
     (`,` type($mask)^)?
   }];
 }

@@ -74,23 +74,29 @@ LogicalResult lowerAsyncCopy(Lowering &lowering, Operation *op) {
   SharedAddress address(lowering, lowering.scalar(copy.getDestination()), access.lanes,
                         access.warps);
   llvm::Value *predicate = lowering.ownsElements(inShared(layout, buffer));
+  // Of copies that are not done ptxas computes the addresses between them, in the same registers,
+  // so that each waits until the one before has read its own; of zeros it does so before.
+  llvm::Value *leftOut = nullptr;
   if (copy.getPredicate()) {
     llvm::Value *given = lowering.scalar(copy.getPredicate());
-    predicate = predicate ? builder.CreateAnd(predicate, given) : given;
+    if (copy.getFill())
+      leftOut = builder.CreateNot(given);
+    else
+      predicate = predicate ? builder.CreateAnd(predicate, given) : given;
   }
   // Only copies of 16 bytes may pass by the L1 cache. What the mask leaves out is filled with
   // zeros: by a predicate, as ptxas would make one of a size that is 0 or all, and one more for
   // `predicate`.
-  const bool isWide = access.vectorBytes == 16;
+  const bool isWide = access.vectorBytes == 16, fillsZeros = copy.getMask() || leftOut;
   const std::string text =
       llvm::formatv("{0}cp.async.{1}.shared.global{2} [$0], [$1], {3}{4};", predicate ? "@$2 " : "",
                     isWide ? "cg" : "ca", isWide ? ".L2::128B" : "", access.vectorBytes,
-                    !copy.getMask() ? ""
-                    : predicate     ? ", $3"
-                                    : ", $2")
+                    !fillsZeros ? ""
+                    : predicate ? ", $3"
+                                : ", $2")
           .str();
   std::string constraints = "r,l";
-  for (const bool has : {predicate != nullptr, copy.getMask() != nullptr})
+  for (const bool has : {predicate != nullptr, fillsZeros})
     if (has)
       constraints += ",b";
   for (const SharedVector &part : access.vectors) {
@@ -100,8 +106,14 @@ LogicalResult lowerAsyncCopy(Lowering &lowering, Operation *op) {
         lowering.get(copy.getPointer())[reg]};
     if (predicate)
       operands.push_back(predicate);
-    if (copy.getMask())
-      operands.push_back(builder.CreateNot(lowering.get(copy.getMask())[reg]));
+    if (fillsZeros) {
+      llvm::Value *zeros = leftOut;
+      if (copy.getMask()) {
+        llvm::Value *masked = builder.CreateNot(lowering.get(copy.getMask())[reg]);
+        zeros = zeros ? builder.CreateOr(zeros, masked) : masked;
+      }
+      operands.push_back(zeros);
+    }
     lowering.assembly(builder.getVoidTy(), text, constraints, operands);
   }
   return success();

@@ -30,6 +30,8 @@ LogicalResult LoopRing::write() {
     beginNextRound();
   replaceOther();
   rewriter_.setInsertionPointAfter(whole());
+  if (fillsZeros_) // what comes behind may have the ring's bytes
+    tlg::AsyncWaitOp::create(rewriter_, location(), /*pending=*/0);
   finish();
   return success();
 }
@@ -422,6 +424,12 @@ void LoopRing::makeCopy(Copy &copy, IRMapping &mapping, Value slot, Value mbarri
   auto made = tlg::AsyncCopyOp::create(rewriter_, location, now(copy.load.getPointer()), buffer,
                                        mask, predicate);
   made->setAttr(tlg::kVectorAttribute, copy.load->getAttr(tlg::kVectorAttribute));
+  // Only in a loop of one product, which has registers for the addresses: other kernels may spill
+  // them. A mask has predicates of its own. The next round's copies may go to the slots left out.
+  if (predicate && !mask && !around_ && ring_.sync == RingSync::CtaBarrier && hasOneWgmma()) {
+    made.setFill(true);
+    fillsZeros_ = true;
+  }
 }
 
 std::pair<int64_t, int64_t> LoopRing::tmaBytes() const {
