@@ -156,7 +156,8 @@ private:
     if (options_.ringBytes || options_.numWarps > kSchedulers ||
         ctas(GpuTarget::kThreadRegisters, 0) != 1)
       return false;
-    if (spareRing_.isLong() && ctas(GpuTarget::kThreadRegisters, spareRing_.iterationBytes) >= 2) {
+    if (spareRing_.wgmmas == 0 && spareRing_.isLong() &&
+        ctas(GpuTarget::kThreadRegisters, spareRing_.iterationBytes) >= 2) {
       takeFewerBuffers(1);
       return true;
     }
@@ -171,19 +172,28 @@ private:
   /// they read from shared memory, where two CTAs have room, whose two warps of a scheduler do not
   /// hide that, and a third one would. For others where a third more CTAs would have room: a
   /// mixture of experts by mma.sync took 97 us with three buffers and three CTAs, 81 with two and
-  /// four (H200).
+  /// four (H200). With wgmma, where one CTA has room, of which each part waits for the one before:
+  /// attention of grouped heads took 1836 us with three buffers and one CTA, 1230 with two and two.
   bool makeRoomForMoreCtas() {
-    constexpr double kMore = 1.3;
-    if (options_.ringBytes || spareRing_.iterationBytes == 0 || kernel_->spillBytes != 0)
+    if (options_.ringBytes || spareRing_.iterationBytes == 0 || !hasMoreCtas())
       return false;
+    takeFewerBuffers(1);
+    return true;
+  }
+
+  /// Whether a buffer less is worth the CTAs that then have room.
+  bool hasMoreCtas() const {
+    constexpr double kMore = 1.3;
     const int now = ctas(kernel_->registers, 0),
               then = ctas(kernel_->registers, spareRing_.iterationBytes);
-    const bool isBetter = multipliesByThreads_ ? spareRing_.isLong() && now == 2 && then > now &&
-                                                     options_.numWarps <= kSchedulers
-                                               : then >= kMore * now;
-    if (isBetter)
-      takeFewerBuffers(1);
-    return isBetter;
+    const bool spills = kernel_->spillBytes != 0;
+    if (spareRing_.wgmmas != 0) // one product of many registers keeps tensor cores busy by itself
+      return now == 1 && then > now && (!spills || spareRing_.wgmmas > 1);
+    if (spills)
+      return false;
+    return multipliesByThreads_
+               ? spareRing_.isLong() && now == 2 && then > now && options_.numWarps <= kSchedulers
+               : then >= kMore * now;
   }
 
   /// How many CTAs a multiprocessor has room for, with so many bytes fewer in the ring.

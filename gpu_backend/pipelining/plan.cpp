@@ -738,10 +738,15 @@ SpareRing PipelinePlan::spareRing() const {
   if (!most || !most->isPipelined())
     return {};
   const RingPlan &ring = most->rings.front();
-  const bool hasWgmma = !cast<scf::ForOp>(most->loop).getBody()->getOps<tlg::WgmmaOp>().empty();
-  if (hasWgmma || ring.sync != RingSync::CtaBarrier || ring.buffers <= 2)
+  auto loop = cast<scf::ForOp>(most->loop);
+  const auto wgmmas = static_cast<int>(llvm::range_size(loop.getBody()->getOps<tlg::WgmmaOp>()));
+  const auto stores = [&] {
+    return loop.walk([](tl::StoreOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  };
+  if (ring.sync != RingSync::CtaBarrier || ring.buffers <= 2 ||
+      (wgmmas != 0 && (loop->getParentOfType<LoopLikeOpInterface>() || stores())))
     return {};
-  return {most->ringBytes() / ring.buffers, ring.buffers};
+  return {most->ringBytes() / ring.buffers, ring.buffers, wgmmas};
 }
 
 PipelinePlan planPipelines(func::FuncOp function, const GpuTarget &target,

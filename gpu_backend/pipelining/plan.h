@@ -130,6 +130,7 @@ struct LoopPlan {
 struct SpareRing {
   int64_t iterationBytes = 0; ///< of one buffer of each load; 0: there is no such ring
   int buffers = 0;
+  int wgmmas = 0; ///< that read it in an iteration
 
   /// Whether an iteration has so much to compute that copies begun one iteration ahead come in
   /// time.
@@ -144,8 +145,9 @@ struct PipelinePlan {
   int64_t mostRingBytes() const; ///< of the loop whose rings take most
   /// How many bytes that loop would take less with PipelineOptions::oneBuffer.
   int64_t oneBufferBytes() const;
-  /// That loop's ring, if it can do with fewer buffers: no wgmma reads it, and it has more than
-  /// two.
+  /// That loop's ring, if it can do with fewer buffers: it has more than two. Not where wgmma reads
+  /// it and the loop goes over tiles, or is in one that does: as many CTAs are launched as the
+  /// author had in mind.
   SpareRing spareRing() const;
 
 private:

@@ -452,8 +452,8 @@ def test_more_stages_than_memory(iterations: int, arch: str, machines: Any) -> N
 @BOTH_ARCHS
 @pytest.mark.parametrize("iterations", [0, 1, 3, 6])
 def test_a_buffer_less_for_another_cta(iterations: int, arch: str, machines: Any) -> None:
-    """Of 164 KiB three buffers of 32 KiB leave no place for a second CTA, two do. Dots by wgmma
-    read on while threads copy: they keep all."""
+    """Of 164 KiB three buffers of 32 KiB leave no place for a second CTA, two do. Of 228 KiB there
+    is place for two CTAs in any case."""
     kernel = loops.run_crowded(iterations, (64, 64, 128), 3, 4, "cpu")
     buffers = {"sm_80": 2, "sm_90a": 3}[arch]
     assert kernel.metadata.shared == buffers * 32768
