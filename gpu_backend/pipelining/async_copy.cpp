@@ -33,11 +33,24 @@ llvm::ArrayRef<int64_t> shapeForDot(Value value) {
   return cast<ShapedType>(value.getType()).getShape();
 }
 
+/// Whether all that takes a block are products by threads, of which it is the second operand: lanes
+/// read neighbours of a row of it, which meet no conflicts as they are.
+bool feedsColumnsOfFma(Value value) {
+  return llvm::all_of(value.getUses(), [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (isa<tlg::ConvertLayoutOp>(user))
+      return feedsColumnsOfFma(user->getResult(0));
+    return isa<tlg::FmaOp>(user) && use.getOperandNumber() == 1;
+  });
+}
+
 /// The buffer of what is loaded, if a dot may read it as it is, with neighbours in memory along
 /// `dim`: elements keep their numbers where a block is reshaped, so it is that of the shape which
 /// the dot takes.
 SharedLayout sharedForDot(tl::LoadOp load, int dim) {
   const auto type = cast<RankedTensorType>(load.getType());
+  if (dim == static_cast<int>(type.getRank()) - 1 && feedsColumnsOfFma(load.getResult()))
+    return plainShared(ShapeBits(type.getShape()).width(), tlg::elementBytes(type));
   const llvm::ArrayRef<int64_t> shape = shapeForDot(load.getResult());
   const int lowest = ShapeBits(type.getShape()).shift(dim);
   const ShapeBits bits(shape);

@@ -50,6 +50,8 @@ LogicalResult LoopRing::findCopies() {
   DelayedLoads moved;
   if (plan_.delayedDot)
     moved = delayDot(rewriter_, loop_, *plan_.delayedDot);
+  // Where more is computed there are no registers for the addresses, and threads spill them.
+  mayFillZeros_ = ring_.sync == RingSync::CtaBarrier && multipliesLoads();
   for (auto load : loop_.getBody()->getOps<tl::LoadOp>()) {
     const bool isMoved = moved.inLoop == load;
     const LoadPlan *plan = isMoved ? delayed : plans.lookup(load);
@@ -63,6 +65,22 @@ LogicalResult LoopRing::findCopies() {
       !early_.plan(loop_, earlyLoads_, /*distance=*/0))
     return loop_.emitError("is not as its plan says (a mistake in blockscope)");
   return success();
+}
+
+bool LoopRing::multipliesLoads() {
+  const auto isLoaded = [&](Value value) {
+    while (Operation *op = value.getDefiningOp()) {
+      if (!isa<tlg::ConvertLayoutOp, tl::TransOp, tl::ReshapeOp>(op))
+        break;
+      value = op->getOperand(0);
+    }
+    return isa<tlg::SharedType>(value.getType()) || value.getDefiningOp<tl::LoadOp>() ||
+           loop_.isDefinedOutsideOfLoop(value);
+  };
+  const auto dots = loop_.getBody()->getOps<tlg::WgmmaOp>();
+  return !dots.empty() && llvm::all_of(dots, [&](tlg::WgmmaOp dot) {
+    return isLoaded(dot.getA()) && isLoaded(dot.getB());
+  });
 }
 
 /// Adds what says where a load reads to what is computed ahead.
@@ -424,9 +442,8 @@ void LoopRing::makeCopy(Copy &copy, IRMapping &mapping, Value slot, Value mbarri
   auto made = tlg::AsyncCopyOp::create(rewriter_, location, now(copy.load.getPointer()), buffer,
                                        mask, predicate);
   made->setAttr(tlg::kVectorAttribute, copy.load->getAttr(tlg::kVectorAttribute));
-  // Only in a loop of one product, which has registers for the addresses: other kernels may spill
-  // them. A mask has predicates of its own. The next round's copies may go to the slots left out.
-  if (predicate && !mask && !around_ && ring_.sync == RingSync::CtaBarrier && hasOneWgmma()) {
+  // A mask has predicates of its own. The next round's copies may go to the slots left out.
+  if (predicate && !mask && !around_ && mayFillZeros_) {
     made.setFill(true);
     fillsZeros_ = true;
   }

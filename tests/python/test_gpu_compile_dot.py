@@ -444,6 +444,18 @@ def test_sums_of_dots_by_threads_keep_the_layouts_of_their_operands():
     compiled(linear_attention_kernel, x, x, x, x.clone(), 256, arch="sm_90a", num_stages=2)
 
 
+@pytest.mark.parametrize("arch", [80, 90])
+def test_rows_for_dots_by_threads_lie_one_after_another(arch):
+    """Lanes read neighbours of a row: with a swizzle each row took an instruction more."""
+    x = torch.zeros(512, 512)
+    sizes = {"M": 64, "N": 128, "K": 32, "PRECISION": "ieee"}
+    made = matmul_kernel.warmup(x, x, x, 512, 512, 512, 512, **sizes, grid=(1,), arch=arch)
+    offsets = [int(at) for at in re.findall(r"\[32, 128\], f32, offsets = \[([\d, ]+)\]",
+                                            made.asm["tlg"])[0].split(", ")]  # fmt: skip
+    assert offsets == [4 << bit for bit in range(12)]
+    assert not [note for note in made.notes if note["code"] == "bank-conflicts"]
+
+
 @triton.jit
 def transposed_left_kernel(
     a_ptr, b_ptr, c_ptr, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, OUT: tl.constexpr
