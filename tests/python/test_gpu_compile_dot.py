@@ -453,7 +453,7 @@ def test_rows_for_dots_by_threads_lie_one_after_another(arch):
     offsets = [int(at) for at in re.findall(r"\[32, 128\], f32, offsets = \[([\d, ]+)\]",
                                             made.asm["tlg"])[0].split(", ")]  # fmt: skip
     assert offsets == [4 << bit for bit in range(12)]
-    assert not [note for note in made.notes if note["code"] == "bank-conflicts"]
+    assert not [note for note in made.notes if note["code"] == "bank-conflict"]
 
 
 @triton.jit
