@@ -1,5 +1,8 @@
 """How many registers a thread has: for which numbers of them ptxas is asked, and what is taken
-(gpu_backend/codegen/toolkit)."""
+(gpu_backend/codegen/register_choice)."""
+
+import os
+import time
 
 import blockscope
 import blockscope.language as tl
@@ -30,6 +33,28 @@ def runs_of_ptxas(monkeypatch, folder):
     ptxas.chmod(0o755)
     monkeypatch.setenv("TRITON_PTXAS_PATH", str(ptxas))
     return lambda: len([line for line in log.read_text().splitlines() if "-arch" in line])
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="needs two processors")
+def test_several_runs_of_ptxas_at_the_same_time(monkeypatch, tmp_path):
+    """What may be asked for later begins beside what is asked for now; nothing goes on behind."""
+    ptxas, log = tmp_path / "ptxas", tmp_path / "log"
+    ptxas.write_text(
+        f"#!/bin/sh\necho begin >> {log}\nsleep 0.3\n"
+        f'{gpu_rows.gpu_tools.ptxas()} "$@"\nstatus=$?\necho end >> {log}\nexit $status\n'
+    )
+    ptxas.chmod(0o755)
+    monkeypatch.setenv("TRITON_PTXAS_PATH", str(ptxas))
+    x = torch.zeros(1 << 14)
+    compiled(scaled_sum, x, x, x, len(x), 3, BLOCK=4096)
+    running = most = 0
+    lines = log.read_text().split()
+    for line in lines:
+        running += 1 if line == "begin" else -1
+        most = max(most, running)
+    assert len(lines) > 4 and most > 1
+    time.sleep(0.7)
+    assert log.read_text().split() == lines
 
 
 def test_what_is_certain_to_spill_is_assembled_once(monkeypatch, tmp_path):
