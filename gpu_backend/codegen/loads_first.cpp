@@ -29,6 +29,11 @@ void noteRegisters(llvm::StringRef line, Unit &unit) {
     unit.reads.push_back(predicate.ltrim('!'));
     code = rest.ltrim();
   }
+  if (code.starts_with("{")) { // a scope of its own: any of its registers may be written
+    unit.reads = registersOf(code);
+    unit.writes = unit.reads;
+    return;
+  }
   const size_t space = code.find_first_of(" \t");
   llvm::StringRef operands = space == llvm::StringRef::npos ? "" : code.drop_front(space).ltrim();
   // The result is the first operand, or those in its braces, or two predicates with a bar between.

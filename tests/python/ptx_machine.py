@@ -126,7 +126,12 @@ class Machine(Clusters, Arithmetic):
         half = re.sub(r"\.align\s+2\s+\.b8(\s+\w+)\[2\]", r".b16\1", head)  # fp16 and bf16
         for match in re.finditer(r"\.param\s+\.(\w+)(?:\s+\.ptr[^,)]*?)?\s+(\w+)\s*[,)\n]", half):
             self.parameters.append((match[2], bits_of(match[1]) // 8))
-        body = body[: body.index("\n}")]
+        depth = 1
+        for brace in re.finditer(r"[{}]", body):  # assembly has scopes, on lines of their own, too
+            depth += 1 if brace[0] == "{" else -1
+            if depth == 0:
+                body = body[: brace.start()]
+                break
         named = collections.Counter(
             re.findall(r"%\w+", re.sub(r"(?m)^\s*\.reg\b[^\n]*$", "", body))
         )

@@ -79,6 +79,13 @@ TEST(LoadsFirst, LinesOfTheSourceStayWithTheirCode) {
       << text;
 }
 
+TEST(LoadsFirst, ScopesOfOneLineMayWriteWhatTheyName) {
+  const std::string scope = "\t{ .reg .b16 tmp; mov.b32 {tmp, %rs1}, %r1; }\n";
+  const std::string use = "\tcvt.u32.u16 \t%r5, %rs1;\n", load = "\tld.global.b32 %r2, [%rd2];\n";
+  EXPECT_EQ(moved("\tld.global.b32 %r1, [%rd1];\n" + scope + use + load),
+            kernelOf("\tld.global.b32 %r1, [%rd1];\n" + load + scope + use));
+}
+
 TEST(LoadsFirst, AssemblyOfOneLoadIsOne) {
   const std::string load = "\t// begin inline asm\n\t@%p1 ld.global.b32 %r2, [%rd2];\n"
                            "\t// end inline asm\n";
