@@ -108,7 +108,11 @@ std::pair<Value, Value> Semantic::unify(const Operand &lhs, const Operand &rhs, 
   };
   const Type left = typeOf(lhs), right = typeOf(rhs);
   const auto refuse = [&]() -> std::pair<Value, Value> {
-    typeError("invalid operands of type " + typeText(left) + " and " + typeText(right));
+    const bool hasPointer = left.isPointer() || right.isPointer();
+    typeError("invalid operands of type " + typeText(left) + " and " + typeText(right),
+              hasPointer
+                  ? "; a tensor that a kernel is given is a pointer: tl.load reads what is there"
+                  : "");
     return {};
   };
   const auto pointerIsAllowed = [](const Type &pointer, const Type &other, bool allowed) {

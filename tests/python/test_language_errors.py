@@ -122,7 +122,9 @@ ROWS = [
     ("two_pointers", lambda x, y, s, i: x + y, "operator +: cannot add two pointers"),
     ("pointer_and_float", lambda x, y, s, i: x + 1.5,
      "operator +: invalid operands of type pointer<fp32> and fp32"),
-    ("pointer_times", lambda x, y, s, i: x * 2, "operator *: invalid operands of type pointer<fp32> and int32"),
+    ("pointer_times", lambda x, y, s, i: x * 2,
+     "operator *: invalid operands of type pointer<fp32> and int32; a tensor that a kernel is given "
+     "is a pointer: tl.load reads what is there"),
     ("float_and", lambda x, y, s, i: i.to(tl.float32) & i,
      "operator &: invalid operands of type fp32[128] and int32[128], expected integers"),
     ("float_floordiv", lambda x, y, s, i: i.to(tl.float32) // 2,
