@@ -6,6 +6,7 @@
 #include "gpu_backend/codegen/write_file.h"
 #include "gpu_backend/kernel_names.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -13,11 +14,11 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Regex.h"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <future>
+#include <pthread.h>
 #include <thread>
 #include <tuple>
 
@@ -182,10 +183,37 @@ std::optional<GpuKernel> assembledFrom(const GpuKernel &kernel, std::string ptx,
   return other;
 }
 
+/// In a thread that is not a std::thread, which throws where none can be made: this code knows no
+/// exceptions.
 struct AheadAssemblies::Run {
+  Run(const GpuKernel &kernel, const GpuOptions &options, std::string ptx)
+      : kernel(kernel), options(options), ptx(std::move(ptx)) {
+    // Python's signals are for the thread that compiles.
+    this->options.isInterrupted = [this] { return isUnwanted.load(); };
+    isThere = pthread_create(&thread, /*attr=*/nullptr, body, this) == 0;
+  }
+  ~Run() {
+    isUnwanted = true;
+    if (isThere)
+      pthread_join(thread, /*retval=*/nullptr);
+  }
+  Run(const Run &) = delete;
+  Run &operator=(const Run &) = delete;
+
+  static void *body(void *given) {
+    auto &run = *static_cast<Run *>(given);
+    run.result.set_value(assembledFrom(run.kernel, run.ptx, run.options));
+    return nullptr;
+  }
+
+  const GpuKernel &kernel;
+  GpuOptions options;
   std::string ptx;
   std::atomic<bool> isUnwanted = false;
-  std::future<std::optional<GpuKernel>> result; // its destructor waits
+  std::promise<std::optional<GpuKernel>> result;
+  std::future<std::optional<GpuKernel>> awaited = result.get_future();
+  bool isThere = false;
+  pthread_t thread{};
 };
 
 AheadAssemblies::AheadAssemblies(const GpuKernel &kernel, const GpuOptions &options)
@@ -193,34 +221,30 @@ AheadAssemblies::AheadAssemblies(const GpuKernel &kernel, const GpuOptions &opti
 
 AheadAssemblies::~AheadAssemblies() {
   for (const std::unique_ptr<Run> &run : runs_)
-    run->isUnwanted = true;
+    run->isUnwanted = true; // all, before the first one is waited for
 }
 
 void AheadAssemblies::begin(const std::string &ptx) {
   const auto processors = static_cast<int>(std::thread::hardware_concurrency());
   if (ptx.empty() || ptx == kernel_.ptx || running + static_cast<int>(runs_.size()) >= processors)
     return;
-  Run &run = *runs_.emplace_back(std::make_unique<Run>());
-  run.ptx = ptx;
-  run.result = std::async(std::launch::async, [&run, this] {
-    GpuOptions options = options_;
-    // Python's signals are for the thread that compiles.
-    options.isInterrupted = [&run] { return run.isUnwanted.load(); };
-    return assembledFrom(kernel_, run.ptx, options);
-  });
+  auto run = std::make_unique<Run>(kernel_, options_, ptx);
+  if (run->isThere)
+    runs_.push_back(std::move(run));
 }
 
 std::optional<GpuKernel> AheadAssemblies::take(std::string ptx) {
   constexpr std::chrono::milliseconds kBetweenSignals(100);
-  const auto run = std::find_if(runs_.begin(), runs_.end(), [&](const std::unique_ptr<Run> &each) {
-    return each->ptx == ptx && each->result.valid();
+  const auto found = llvm::find_if(runs_, [&](const std::unique_ptr<Run> &run) {
+    return run->ptx == ptx && run->awaited.valid();
   });
-  if (run == runs_.end())
+  if (found == runs_.end())
     return assembledFrom(kernel_, std::move(ptx), options_);
-  while ((*run)->result.wait_for(kBetweenSignals) == std::future_status::timeout)
+  Run &run = **found;
+  while (run.awaited.wait_for(kBetweenSignals) == std::future_status::timeout)
     if (options_.isInterrupted && options_.isInterrupted())
-      (*run)->isUnwanted = true;
-  return (*run)->result.get();
+      run.isUnwanted = true;
+  return run.awaited.get();
 }
 
 } // namespace blockscope::gpu
