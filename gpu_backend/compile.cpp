@@ -78,7 +78,11 @@ public:
   Compilation(ModuleOp module, std::string tl, const GpuTarget &target, const GpuOptions &options,
               std::string &error)
       : module_(module), tl_(std::move(tl)), target_(target), options_(options), given_(options),
-        error_(error), source_(functionOf(module).getName().str()) {}
+        error_(error), source_(functionOf(module).getName().str()) {
+    // Python tells of a signal once, but each run of ptxas has to end by it.
+    if (given_.isInterrupted)
+      options_.isInterrupted = [this] { return wasInterrupted_ |= given_.isInterrupted(); };
+  }
 
   std::unique_ptr<GpuKernel> run() {
     if (!dump("tl", tl_) || !build())
@@ -306,8 +310,9 @@ private:
   std::string source_;           ///< the kernel's name in Python
   bool hasExtraBuffers_ = false; ///< so that it may need too much shared memory
   int64_t ringBytes_ = 0;        ///< of the loop whose rings take most
-  gpu::SpareRing spareRing_;     ///< of that loop
-  int64_t oneBufferBytes_ = 0;   ///< that it can do without
+  bool wasInterrupted_ = false;
+  gpu::SpareRing spareRing_;   ///< of that loop
+  int64_t oneBufferBytes_ = 0; ///< that it can do without
   bool multipliesByThreads_ = false;
   std::unique_ptr<GpuKernel> kernel_;
 };

@@ -300,6 +300,38 @@ def test_ctrl_c_ends_ptxas(tmp_path: Path) -> None:
     assert_all_ended(pids)
 
 
+def test_ctrl_c_ends_every_run_of_ptxas(tmp_path: Path) -> None:
+    """Where registers are chosen there are several, one behind another and at the same time."""
+    ptxas, runs = tmp_path / "ptxas", tmp_path / "runs"
+    real = gpu_rows.gpu_tools.ptxas()
+    ptxas.write_text(
+        f'#!/bin/sh\ncase "$1" in --version) exec {real} "$@";; esac\n'
+        f'echo >> {runs}\n[ $(wc -l < {runs}) = 1 ] || sleep 60\nexec {real} "$@"\n'
+    )
+    ptxas.chmod(0o755)
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import signal, torch, test_register_choice as cases\n"
+        "from test_kernel_notes import compiled\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "x = torch.zeros(1 << 14)\n"
+        "try:\n"
+        "    compiled(cases.scaled_sum, x, x, x, len(x), 3, BLOCK=4096)\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, script], stdout=subprocess.PIPE, text=True,
+        env=environment(TRITON_PTXAS_PATH=str(ptxas)),
+    )  # fmt: skip
+    end = time.monotonic() + 60
+    while not (runs.exists() and len(runs.read_text()) > 1):
+        assert time.monotonic() < end and process.poll() is None
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=20)[0] == "interrupted\n" and process.returncode == 0
+
+
 # --- LLVM -----------------------------------------------------------------------------------------
 
 
