@@ -619,11 +619,19 @@ bool isAddedInFull(tl::DotOp dot, const GpuTarget &target, int numWarps) {
          !hasWgmmaFor(dot, /*bytes=*/1, target, numWarps);
 }
 
-/// Has the dot of `fresh`, which is one side of `addition`, begin with the other side `sum`.
+/// Whether a loop carries `sum` from one iteration to the next.
+bool isCarried(Value sum) {
+  auto argument = dyn_cast<BlockArgument>(sum);
+  return argument && isa<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
+}
+
+/// Has the dot of `fresh`, which is one side of `addition`, begin with the other side `sum`. One
+/// that threads multiply by themselves only where a loop adds it up: else both sides, and what is
+/// computed of them, would have to be in the layout of one dot.
 bool foldInto(Operation *addition, const FreshDot &fresh, Value sum, const GpuTarget &target,
               int numWarps) {
   tl::DotOp dot = fresh.dot;
-  if (!dot || tensorCoreBytes(dot, target) == 0)
+  if (!dot || (tensorCoreBytes(dot, target) == 0 && !isCarried(sum)))
     return false;
   if (multipliesFp8(dot, target) && !isAddedInFull(dot, target, numWarps)) {
     if (!isAddedInParts(dot, target, numWarps))

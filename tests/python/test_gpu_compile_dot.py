@@ -444,6 +444,26 @@ def test_sums_of_dots_by_threads_keep_the_layouts_of_their_operands():
     compiled(linear_attention_kernel, x, x, x, x.clone(), 256, arch="sm_90a", num_stages=2)
 
 
+@triton.jit
+def added_up_kernel(a_ptr, b_ptr, c_ptr, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    rows, columns, steps = tl.arange(0, M), tl.arange(0, N), tl.arange(0, K)
+    total = tl.zeros((M, N), tl.float32)
+    for start in range(0, k, K):
+        a = tl.load(a_ptr + rows[:, None] * k + start + steps[None, :])
+        b = tl.load(b_ptr + (start + steps)[:, None] * N + columns[None, :])
+        total += tl.dot(a, b, input_precision="ieee")
+    tl.store(c_ptr + rows[:, None] * N + columns[None, :], total)
+
+
+@pytest.mark.parametrize("arch", [80, 90])
+def test_what_threads_multiply_begins_with_the_sums_of_its_loop(arch):
+    """Sums of their own took as many registers again, so that fewer CTAs ran."""
+    x = torch.zeros(128, 128)
+    made = added_up_kernel.warmup(x, x, x, 128, 64, 128, 32, grid=(1,), arch=arch)
+    assert "tlg.fma" in made.asm["tlg"] and "arith.addf" not in made.asm["tlg"]
+    assert made.n_regs <= 168 and made.n_spills == 0
+
+
 @pytest.mark.parametrize("arch", [80, 90])
 def test_rows_for_dots_by_threads_lie_one_after_another(arch):
     """Lanes read neighbours of a row: with a swizzle each row took an instruction more."""
