@@ -690,7 +690,7 @@ std::optional<Addition> additionOf(Operation *op) {
 
 void foldSum(Operation *op, const GpuTarget &target, int numWarps) {
   const Type element = getElementTypeOrSelf(op->getResult(0).getType());
-  if (!element.isF32() && !element.isInteger(32))
+  if (!element.isF32() && !element.isF64() && !element.isInteger(32))
     return;
   const std::optional<Addition> addition = additionOf(op);
   if (!addition)
