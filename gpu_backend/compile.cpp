@@ -81,7 +81,9 @@ public:
         error_(error), source_(functionOf(module).getName().str()) {
     // Python tells of a signal once, but each run of ptxas has to end by it.
     if (given_.isInterrupted)
-      options_.isInterrupted = [this] { return wasInterrupted_ |= given_.isInterrupted(); };
+      options_.isInterrupted = [this] {
+        return wasInterrupted_ = wasInterrupted_ || given_.isInterrupted();
+      };
   }
 
   std::unique_ptr<GpuKernel> run() {
@@ -176,8 +178,9 @@ private:
   /// they read from shared memory, where two CTAs have room, whose two warps of a scheduler do not
   /// hide that, and a third one would. For others where a third more CTAs would have room: a
   /// mixture of experts by mma.sync took 97 us with three buffers and three CTAs, 81 with two and
-  /// four (H200). With wgmma, where one CTA has room, of which each part waits for the one before:
-  /// attention of grouped heads took 1836 us with three buffers and one CTA, 1230 with two and two.
+  /// four (H200). With wgmma where one CTA runs alone, and nothing hides what it waits for:
+  /// attention of grouped heads took 1836 us with three buffers and one CTA, 1230 with two and two
+  /// (H200).
   bool makeRoomForMoreCtas() {
     if (options_.ringBytes || spareRing_.iterationBytes == 0 || !hasMoreCtas())
       return false;
@@ -191,7 +194,7 @@ private:
     const int now = ctas(kernel_->registers, 0),
               then = ctas(kernel_->registers, spareRing_.iterationBytes);
     const bool spills = kernel_->spillBytes != 0;
-    if (spareRing_.wgmmas != 0) // one product of many registers keeps tensor cores busy by itself
+    if (spareRing_.wgmmas != 0) // one dot with so many sums that they spill needs no second CTA
       return now == 1 && then > now && (!spills || spareRing_.wgmmas > 1);
     if (spills)
       return false;
@@ -310,10 +313,10 @@ private:
   std::string source_;           ///< the kernel's name in Python
   bool hasExtraBuffers_ = false; ///< so that it may need too much shared memory
   int64_t ringBytes_ = 0;        ///< of the loop whose rings take most
-  bool wasInterrupted_ = false;
-  gpu::SpareRing spareRing_;   ///< of that loop
-  int64_t oneBufferBytes_ = 0; ///< that it can do without
+  gpu::SpareRing spareRing_;     ///< of that loop
+  int64_t oneBufferBytes_ = 0;   ///< that it can do without
   bool multipliesByThreads_ = false;
+  bool wasInterrupted_ = false;
   std::unique_ptr<GpuKernel> kernel_;
 };
 

@@ -78,7 +78,7 @@ llvm::SmallVector<Unit, 0> unitsOf(llvm::StringRef code) {
     if (isInAssembly && unit.isLoad) // more than a load
       unit.isEnd = true;
     noteRegisters(line, unit);
-    unit.isLoad = isLoadLine(line);
+    unit.isLoad = isLoadLine(line) && line.count(';') == 1; // of several one may act
     unit.isEnd |= !unit.isLoad && (endsLoads(line) || (isInAssembly && !line.trim().empty()));
   }
   return units;

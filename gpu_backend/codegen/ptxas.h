@@ -18,8 +18,8 @@ bool assembleOnce(GpuKernel &kernel, const GpuOptions &options, std::string *err
 std::optional<GpuKernel> assembledFrom(const GpuKernel &kernel, std::string ptx,
                                        const GpuOptions &options);
 
-/// Runs of ptxas for one kernel that begin before their results are asked for, or in vain, as far
-/// as this process has processors for more of them. What is not asked for is ended.
+/// Runs of ptxas for one kernel that begin before their results are asked for, if ever they are: as
+/// many as this process has processors for. Those whose results nobody asks for are ended.
 class AheadAssemblies {
 public:
   AheadAssemblies(const GpuKernel &kernel, const GpuOptions &options);

@@ -74,8 +74,9 @@ LogicalResult lowerAsyncCopy(Lowering &lowering, Operation *op) {
   SharedAddress address(lowering, lowering.scalar(copy.getDestination()), access.lanes,
                         access.warps);
   llvm::Value *predicate = lowering.ownsElements(inShared(layout, buffer));
-  // Of copies that are not done ptxas computes the addresses between them, in the same registers,
-  // so that each waits until the one before has read its own; of zeros it does so before.
+  // ptxas computes the address of a predicated copy right before it, all of them in the same
+  // registers, so that a copy waits until the one before has read its address. Where copies always
+  // run, and only ignore their sources, it computes the addresses ahead.
   llvm::Value *leftOut = nullptr;
   if (copy.getPredicate()) {
     llvm::Value *given = lowering.scalar(copy.getPredicate());

@@ -50,7 +50,7 @@ LogicalResult LoopRing::findCopies() {
   DelayedLoads moved;
   if (plan_.delayedDot)
     moved = delayDot(rewriter_, loop_, *plan_.delayedDot);
-  // Where more is computed there are no registers for the addresses, and threads spill them.
+  // A loop that also computes operands has no registers for the addresses and would spill them.
   mayFillZeros_ = ring_.sync == RingSync::CtaBarrier && multipliesLoads();
   for (auto load : loop_.getBody()->getOps<tl::LoadOp>()) {
     const bool isMoved = moved.inLoop == load;
@@ -442,7 +442,8 @@ void LoopRing::makeCopy(Copy &copy, IRMapping &mapping, Value slot, Value mbarri
   auto made = tlg::AsyncCopyOp::create(rewriter_, location, now(copy.load.getPointer()), buffer,
                                        mask, predicate);
   made->setAttr(tlg::kVectorAttribute, copy.load->getAttr(tlg::kVectorAttribute));
-  // A mask has predicates of its own. The next round's copies may go to the slots left out.
+  // Masked copies have predicates of their own. Where copies begin a round early, those of the next
+  // round may already be on their way to these slots.
   if (predicate && !mask && !around_ && mayFillZeros_) {
     made.setFill(true);
     fillsZeros_ = true;

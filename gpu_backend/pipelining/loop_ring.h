@@ -86,8 +86,6 @@ protected:
   bool byTma() const { return plan_.copies(CopyKind::Tma); }
   /// Whether dots by wgmma read the buffers, in the loop's own block or in one inside it.
   bool hasWgmma() const { return hasWgmma_; }
-  /// Whether dots by wgmma multiply what is loaded as it is: nothing is computed for them.
-  bool multipliesLoads();
   bool hasOwnWgmma() { return !loop_.getBody()->getOps<tlg::WgmmaOp>().empty(); }
   /// Whether the delayed dot is waited for before the exponentials of its iteration.
   bool waitsEarly() const { return plan_.delayedDot && plan_.delayedDot->exponential; }
@@ -126,6 +124,8 @@ private:
     tl::LoadOp after; ///< behind the loop, of the delayed dot's last iteration; or null
   };
 
+  /// Whether dots by wgmma multiply what is loaded as it is: nothing is computed for them.
+  bool multipliesLoads();
   mlir::LogicalResult findCopies();
   mlir::LogicalResult addAddress(const Copy &copy);
   mlir::LogicalResult findRounds();
@@ -167,8 +167,8 @@ private:
   llvm::SmallVector<Value> ahead_; ///< the slice's variables, iterations later
   LoadsAhead addresses_;           ///< what the slice needs
   LoadsAhead early_;               ///< what the iteration needs
-  bool mayFillZeros_ = false;      ///< copies that are left out may
-  bool fillsZeros_ = false;        ///< there is one that does
+  bool mayFillZeros_ = false;      ///< copies for no iteration may write zeros
+  bool fillsZeros_ = false;        ///< some do
   mlir::scf::ForOp around_;        ///< if copies begin in the round before theirs; or null
   LoopSlice roundSlice_;           ///< what their first iterations need of it
   LoopSlice nextSlice_;            ///< what the next round finds in the variables for that

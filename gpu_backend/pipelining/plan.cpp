@@ -741,7 +741,12 @@ SpareRing PipelinePlan::spareRing() const {
   auto loop = cast<scf::ForOp>(most->loop);
   const auto wgmmas = static_cast<int>(llvm::range_size(loop.getBody()->getOps<tlg::WgmmaOp>()));
   const auto stores = [&] {
-    return loop.walk([](tl::StoreOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    return loop
+        .walk([](Operation *op) {
+          return isa<tl::StoreOp, tlg::TmaStoreOp>(op) ? WalkResult::interrupt()
+                                                       : WalkResult::advance();
+        })
+        .wasInterrupted();
   };
   if (ring.sync != RingSync::CtaBarrier || ring.buffers <= 2 ||
       (wgmmas != 0 && (loop->getParentOfType<LoopLikeOpInterface>() || stores())))

@@ -463,7 +463,7 @@ def test_what_threads_multiply_begins_with_the_sums_of_its_loop(dtype, arch):
     made = added_up_kernel.warmup(x, x, x, 128, 64, 128, 32, grid=(1,), arch=arch)
     assert "arith.addf" not in made.asm["tlg"]
     assert ("tlg.fma" in made.asm["tlg"]) == (dtype == torch.float32)
-    assert made.n_regs <= (168 if dtype == torch.float32 else 255) and made.n_spills == 0
+    assert made.n_spills == 0
 
 
 @pytest.mark.parametrize("arch", [80, 90])

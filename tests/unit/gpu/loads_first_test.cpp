@@ -40,7 +40,9 @@ TEST(LoadsFirst, NoLoadGoesInFrontOfWhatActs) {
        {"\tst.global.b32 [%rd9], %r1;\n", "\tbar.sync \t0;\n", "$L__BB0_1:\n",
         "\t@%p2 bra \t$L__BB0_1;\n", "\tatom.global.add.u32 %r9, [%rd9], 1;\n",
         "\tld.acquire.gpu.global.b32 %r9, [%rd9];\n",
-        "\t// begin inline asm\n\tmov.u32 %r9, %clock;\n\t// end inline asm\n"}) {
+        "\t// begin inline asm\n\tmov.u32 %r9, %clock;\n\t// end inline asm\n",
+        "\t// begin inline asm\n\tld.global.b32 %r8, [%rd8]; mov.b32 %r9, %r8;\n"
+        "\t// end inline asm\n"}) {
     const std::string body = "\tld.global.b32 %r1, [%rd1];\n\tadd.s32 \t%r4, %r1, 1;\n" +
                              between.str() + "\tld.global.b32 %r2, [%rd2];\n";
     EXPECT_EQ(moved(body), kernelOf(body)) << between.str();
