@@ -175,6 +175,7 @@ private:
   void chooseWidths(func::FuncOp function);
   void takeVectors(Key key, Group &group);
   void giveRowsToWarps(LinearLayout &layout, Value pointer, int dim) const;
+  static void giveColumnsToWarps(LinearLayout &layout, tl::LoadOp load, int dim);
   int64_t rowsForDot(Operation *access, llvm::ArrayRef<int> order, int64_t width) const;
 
   const AxisAnalysis &axes_;
@@ -306,6 +307,58 @@ void AccessLayouts::giveRowsToWarps(LinearLayout &layout, Value pointer, int dim
     std::swap(*column, *rows.pop_back_val());
 }
 
+/// Has warps share the columns, along `dim`, of few rows that are combined with each other, not the
+/// rows: a thread then has all rows of a column, as long as a warp still loads whole lines. Vectors
+/// become narrower for that, but nothing is exchanged.
+void AccessLayouts::giveColumnsToWarps(LinearLayout &layout, tl::LoadOp load, int dim) {
+  constexpr size_t kFewBits = 4; // registers
+  constexpr int64_t kLanes = 32, kLineBytes = 128;
+  const ShapeBits shape(blockType(load.getResult()).getShape());
+  const llvm::SmallVector<int, 4> after = combinedAfter(load.getResult());
+  if (layout.registers.size() > kFewBits || after[dim] != kNeverCombined)
+    return;
+  llvm::SmallVector<ElementBits *> rows, columns;
+  int64_t width = 1;
+  for (ElementBits &basis : layout.warps)
+    if (basis != 0 && (basis & shape.mask(dim)) == 0)
+      rows.push_back(&basis);
+  for (ElementBits &basis : layout.registers)
+    if ((basis & shape.mask(dim)) != 0) {
+      columns.push_back(&basis);
+      width *= 2;
+    }
+  const bool areCombined = llvm::all_of(rows, [&](const ElementBits *row) {
+    return llvm::any_of(llvm::enumerate(after), [&](const auto &each) {
+      return each.value() != kNeverCombined &&
+             (*row & shape.mask(static_cast<int>(each.index()))) != 0;
+    });
+  });
+  const bool areLanesAlong =
+      llvm::all_of(layout.lanes, [&](ElementBits basis) { return (basis & shape.mask(dim)) != 0; });
+  if (rows.empty() || !areCombined || !areLanesAlong || columns.size() < rows.size() ||
+      (kLanes * width >> rows.size()) * tlg::elementBytes(load.getType()) < kLineBytes)
+    return;
+  // A thread's columns lie side by side, then those of a warp.
+  llvm::SmallVector<ElementBits *> places(columns);
+  places.pop_back_n(rows.size());
+  for (ElementBits &basis : layout.lanes)
+    places.push_back(&basis);
+  llvm::append_range(places, rows);
+  llvm::SmallVector<ElementBits> along, kept;
+  for (const ElementBits *column : columns)
+    along.push_back(*column);
+  for (const ElementBits basis : layout.lanes)
+    along.push_back(basis);
+  for (const ElementBits *row : rows)
+    kept.push_back(*row);
+  llvm::sort(along);
+  for (auto [place, basis] : llvm::zip(places, along))
+    *place = basis;
+  for (auto [column, basis] :
+       llvm::zip(llvm::drop_begin(columns, columns.size() - rows.size()), kept))
+    *column = basis;
+}
+
 /// How many rows, along `order[1]`, a thread takes of what it loads `width` elements at a time:
 /// where that is less than a vector, and a dot multiplies it, enough to put whole vectors into
 /// shared memory. `order[0]` is a guess where nothing is known of the addresses: neighbours may as
@@ -365,6 +418,8 @@ LinearLayout AccessLayouts::of(Operation *access) const {
                                        rows, std::min(leastWidth(access), group.width));
   if (group.combinesRows)
     giveRowsToWarps(layout, pointer, order[0]);
+  else if (auto load = dyn_cast<tl::LoadOp>(access))
+    giveColumnsToWarps(layout, load, order[0]);
   return layout;
 }
 

@@ -1,10 +1,29 @@
 #include "gpu_backend/passes/combining_cost.h"
 
+#include "core/ir/facts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 
 namespace blockscope::gpu {
+
+int64_t elementCost(Operation *op) {
+  // A special unit takes 16 lanes a clock, so eight quarters of a wavefront, and some instructions
+  // come before and after. Others are polynomials, or divide more than once.
+  constexpr int64_t kFunction = 12, kLongFunction = 28;
+  const OpFacts *facts = tl::factsOf(op);
+  if (facts && facts->cost == OpCost::Free)
+    return 0;
+  if (facts && facts->cost <= OpCost::Simple)
+    return kSimpleCost;
+  return isa<math::SinOp, math::CosOp, math::TanOp, math::ErfOp, arith::RemFOp,
+             tl::ExternElementwiseOp>(op)
+             ? kLongFunction
+             : kFunction;
+}
 
 int64_t combineCost(Operation *op) {
   return kSimpleCost * (static_cast<int64_t>(op->getRegion(0).front().getOperations().size()) - 1);

@@ -1,4 +1,4 @@
-// What scans and reductions cost a warp, by the layout of what they combine.
+// What elementwise ops cost a warp, and scans and reductions by the layout of what they combine.
 #pragma once
 
 #include "gpu_backend/layout/linear_layout.h"
@@ -12,6 +12,9 @@ namespace blockscope::gpu {
 /// Source: CUDA C++ Programming Guide, "Arithmetic Instructions", throughput on 8.x and 9.0.
 constexpr int64_t kSimpleCost = 1, kWavefrontCost = 4, kShuffleCost = 5, kSelectCost = 2,
                   kBlockBarrierCost = 120;
+
+/// What a warp takes for one element of an elementwise op.
+int64_t elementCost(mlir::Operation *op);
 
 /// One application of the combine function of a reduction or scan.
 int64_t combineCost(mlir::Operation *op);

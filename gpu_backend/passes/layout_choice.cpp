@@ -35,6 +35,9 @@ constexpr int64_t kMostAddresses = 4;
 /// a sum over few costs less than threads that exchange their parts.
 constexpr size_t kRepeatedBits = 2;
 
+/// How many times as long as lanes that share the elements such threads may take, at the most.
+constexpr int64_t kLeastShare = 2;
+
 /// Whether an op costs little, besides its operands.
 bool isCheapAlone(Operation *op) {
   const OpFacts *facts = tl::factsOf(op);
@@ -213,7 +216,9 @@ namespace {
 
 /// The scans and reductions of blocks of one layout: of `block`, of what is computed from it
 /// element by element, and of what takes part in that.
-llvm::SmallSetVector<Operation *, 8> combinedLike(Value block) {
+/// The ops that compute element by element go into `elementwise`, if that is asked for.
+llvm::SmallSetVector<Operation *, 8>
+combinedLike(Value block, llvm::SmallSetVector<Operation *, 16> *elementwise = nullptr) {
   constexpr size_t kMost = 256; // blocks
   llvm::SmallSetVector<Operation *, 8> found;
   llvm::SmallSetVector<Value, 16> blocks;
@@ -230,6 +235,8 @@ llvm::SmallSetVector<Operation *, 8> combinedLike(Value block) {
         found.insert(op);
       if (isa<tl::ScanOp>(op) || tl::isElementwise(op))
         addAll(op);
+      if (elementwise && tl::isElementwise(op))
+        elementwise->insert(op);
     };
     Value value = blocks[i];
     llvm::for_each(value.getUsers(), follow);
@@ -340,7 +347,24 @@ LinearLayout LayoutChoice::ofRepetitions(Operation *op, const LinearLayout &bloc
       }
   if (isExchangedWide(result, layout, block.registers.size()))
     return fallback(result);
-  const auto combining = combinedLike(result);
+  llvm::SmallSetVector<Operation *, 16> elementwise;
+  const auto combining = combinedLike(result, &elementwise);
+  if (next < repeated.size()) {
+    LinearLayout shared = layout;
+    for (ElementBits &basis : shared.lanes)
+      if (basis == 0 && next < repeated.size()) {
+        basis = repeated[next++];
+        llvm::erase(shared.registers, basis);
+      }
+    int64_t ofElement = 0;
+    for (Operation *each : elementwise)
+      ofElement += elementCost(each);
+    const auto work = [&](const LinearLayout &each) {
+      return costOfCombining(combining.getArrayRef(), each) + each.registerCount() * ofElement;
+    };
+    if (kLeastShare * work(shared) <= work(layout))
+      layout = shared;
+  }
   if (!hasScan(combining.getArrayRef()))
     return layout;
   const LinearLayout other = fallback(result);

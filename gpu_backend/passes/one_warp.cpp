@@ -48,6 +48,12 @@ bool staysInWarps(Operation *op) {
              return !tlg::hasLayout(result) || tlg::layoutOf(result) == sliced(layout, shape, axis);
            });
   }
+  if (auto scan = dyn_cast<tl::ScanOp>(op)) {
+    const LinearLayout layout = tlg::layoutOf(scan.getOperand(0).getType());
+    return hasBitEach(layout) && llvm::all_of(scan.getResultTypes(), [&](Type result) {
+             return tlg::layoutOf(result) == layout;
+           });
+  }
   return isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp, func::ReturnOp,
              tl::ProgramIdOp, tl::NumProgramsOp, tl::RangeOp, tl::SplatOp, tl::UnsplatOp,
              tl::ExpandDimsOp, tl::BroadcastOp, tl::ReshapeOp, tl::TransOp, tl::JoinOp, tl::SplitOp,

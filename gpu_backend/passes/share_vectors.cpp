@@ -26,9 +26,7 @@ using namespace mlir;
 namespace blockscope::gpu {
 namespace {
 
-// Beside combining_cost.h: a special unit takes 16 lanes a clock, so eight quarters of a wavefront,
-// and some instructions come before and after.
-constexpr int64_t kFunction = 12;
+// Beside combining_cost.h.
 /// A multiplication and shifts.
 constexpr int64_t kConstantDivision = 4;
 /// The address and the mask of an access.
@@ -113,11 +111,27 @@ bool isManyIndices(Operation *op) {
          !llvm::is_contained(layout.registers, ElementBits{1});
 }
 
+/// Whether threads compute many elements that others of their warp compute, too: what is left of
+/// rows that were combined, from which something is chosen again and again.
+bool isManyCopies(Operation *op) {
+  constexpr size_t kManyBits = 5; // registers
+  constexpr int kFewCopies = 2;   // as bits
+  if (!isPlain(op) || costClass(op) == OpCost::Free ||
+      isa<tl::PtrType>(getElementTypeOrSelf(op->getResult(0).getType())))
+    return false;
+  const LinearLayout &layout = tlg::layoutOf(op->getResult(0).getType());
+  return layout.registers.size() >= kManyBits &&
+         llvm::popcount(freeBits(layout).lanes) >= kFewCopies &&
+         !leadsToAddresses(op->getResult(0));
+}
+
 /// What makes it worth looking at a block. Indices are, in innermost loops: elsewhere they cost
 /// little, and what is passed on says nothing of how addresses differ.
 bool isCostly(Operation *op) {
   if (op->getNumResults() != 1 || !isBlock(op->getResult(0)))
     return false;
+  if (isManyCopies(op))
+    return true;
   if (isa<IntegerType>(getElementTypeOrSelf(op->getResult(0).getType())))
     return isManyIndices(op) ||
            (costClass(op) >= OpCost::Divide && (isPlain(op) || isa<tl::ScanOp>(op)) &&
@@ -238,14 +252,8 @@ private:
         [](Value value) { return isBlock(value) && tlg::elementBytes(value.getType()) == 8; });
     if (dividesByConstant(op))
       return kConstantDivision;
-    switch (costClass(op)) {
-    case OpCost::Free:
-      return 0;
-    case OpCost::Simple:
-      return isWide ? 2 * kSimpleCost : kSimpleCost;
-    default:
-      return isWide ? kDouble * kFunction : kFunction;
-    }
+    const int64_t cost = elementCost(op);
+    return !isWide ? cost : cost == kSimpleCost ? 2 * cost : kDouble * cost;
   }
 
   int64_t conversion(RankedTensorType type, const LinearLayout &from,
