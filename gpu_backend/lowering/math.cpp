@@ -257,48 +257,54 @@ llvm::Value *withSignOf(llvm::IRBuilder<> &builder, llvm::Value *size, llvm::Val
   return builder.CreateBitCast(builder.CreateOr(builder.CreateBitCast(size, integer), sign), type);
 }
 
-/// The remainder by a constant 2^n of 1 or more, exactly: null for other divisors.
-llvm::Value *remainderByPower(llvm::IRBuilder<> &builder, Operands x) {
-  auto *divisor = llvm::dyn_cast<llvm::ConstantFP>(x[1]);
-  if (!divisor)
-    return nullptr;
-  const llvm::APFloat power = llvm::abs(divisor->getValueAPF());
+/// 1 / 2^n of a constant 2^n of 1 or more, or of -2^n: nothing of others.
+std::optional<llvm::APFloat> inverseOfPower(llvm::Value *divisor) {
+  auto *constant = llvm::dyn_cast<llvm::ConstantFP>(divisor);
+  if (!constant)
+    return std::nullopt;
+  const llvm::APFloat power = llvm::abs(constant->getValueAPF());
   llvm::APFloat inverse = power;
   if (!power.getExactInverse(&inverse) || inverse.isDenormal() ||
       inverse > llvm::APFloat::getOne(power.getSemantics()))
+    return std::nullopt;
+  return inverse;
+}
+
+/// The remainder by a constant 2^n of 1 or more, exactly: null for other divisors.
+llvm::Value *remainderByPower(llvm::IRBuilder<> &builder, Operands x) {
+  const std::optional<llvm::APFloat> inverse = inverseOfPower(x[1]);
+  if (!inverse)
     return nullptr;
   llvm::Type *type = x[0]->getType();
+  const llvm::APFloat power = llvm::abs(llvm::cast<llvm::ConstantFP>(x[1])->getValueAPF());
   llvm::Value *size = builder.CreateUnaryIntrinsic(Intrinsic::fabs, x[0]);
   llvm::Value *quotient = builder.CreateUnaryIntrinsic(
-      Intrinsic::trunc, builder.CreateFMul(size, llvm::ConstantFP::get(type, inverse)));
+      Intrinsic::trunc, builder.CreateFMul(size, llvm::ConstantFP::get(type, *inverse)));
   llvm::Value *rest = builder.CreateIntrinsic(
       Intrinsic::fma, type, {quotient, llvm::ConstantFP::get(type, -power), size});
   return withSignOf(builder, rest, x[0]);
 }
 
-/// The remainder where the quotient is below 2^21. An approximate quotient is then off by one at
-/// most, which its remainder tells, and the right one's remainder is exact.
+/// The remainder where the quotient is below 2^20. The approximate one is never too small, and too
+/// large by one at most: the rest is from -y to y then, and so exact.
 Quick remainderOfSmall(llvm::IRBuilder<> &builder, Operands x) {
   const auto constant = [&](double value) {
     return llvm::ConstantFP::get(builder.getFloatTy(), value);
   };
   llvm::Value *a = builder.CreateUnaryIntrinsic(Intrinsic::fabs, x[0]);
   llvm::Value *b = builder.CreateUnaryIntrinsic(Intrinsic::fabs, x[1]);
-  const auto restOf = [&](llvm::Value *quotient) {
-    return builder.CreateIntrinsic(Intrinsic::fma, builder.getFloatTy(),
-                                   {builder.CreateFNeg(quotient), b, a});
-  };
-  llvm::Value *about = builder.CreateUnaryIntrinsic(
-      Intrinsic::trunc, builder.CreateIntrinsic(Intrinsic::nvvm_div_full, {a, b}));
-  llvm::Value *rest = restOf(about);
-  llvm::Value *off =
-      builder.CreateSelect(builder.CreateFCmpOLT(rest, constant(0)), constant(-1), constant(0));
-  off = builder.CreateSelect(builder.CreateFCmpOGE(rest, b), constant(1), off);
-  rest = restOf(builder.CreateFAdd(about, off));
-  llvm::Value *isSmall = builder.CreateFCmpOLT(a, builder.CreateFMul(b, constant(0x1p21)));
-  // div.full takes divisors from 2^-126 to 2^126.
-  isSmall = builder.CreateAnd(isSmall, builder.CreateFCmpOGE(b, constant(0x1p-126)));
-  isSmall = builder.CreateAnd(isSmall, builder.CreateFCmpOLE(b, constant(0x1p126)));
+  // rcp.approx is off by 2^-23, and each product by 2^-24. It often leaves loops.
+  llvm::Value *inverse = builder.CreateFMul(
+      builder.CreateIntrinsic(Intrinsic::nvvm_rcp_approx_ftz_f, {b}), constant(1 + 0x3p-23));
+  llvm::Value *about = builder.CreateFMul(a, inverse);
+  llvm::Value *quotient = builder.CreateUnaryIntrinsic(Intrinsic::trunc, about);
+  llvm::Value *rest = builder.CreateIntrinsic(Intrinsic::fma, builder.getFloatTy(),
+                                              {builder.CreateFNeg(quotient), b, a});
+  rest = builder.CreateSelect(builder.CreateFCmpOLT(rest, constant(0)), builder.CreateFAdd(rest, b),
+                              rest);
+  // Divisors below 2^-126 count as 0 in rcp.approx, those above 2^126 as infinity.
+  llvm::Value *isSmall = builder.CreateAnd(builder.CreateFCmpOLT(about, constant(0x1p20)),
+                                           builder.CreateFCmpOLE(b, constant(0x1p126)));
   return {withSignOf(builder, rest, x[0]), isSmall};
 }
 
@@ -309,8 +315,8 @@ llvm::Value *remainderOf(Lowering &lowering, Operation *, Operands x) {
 }
 
 LogicalResult remainder(Lowering &lowering, Operation *op) {
-  const bool isByConstant = llvm::isa<llvm::Constant>(lowering.get(op->getOperand(1)).front());
-  if (isByConstant || isForEach(lowering, op))
+  llvm::Value *divisor = lowering.get(op->getOperand(1)).front();
+  if (!divisor->getType()->isFloatTy() || inverseOfPower(divisor))
     return eachFloat<remainderOf, NarrowestFloat::Fp32>(lowering, op);
   return quickly(lowering, op, "fmod",
                  [&](Operands x) { return remainderOfSmall(lowering.builder(), x); });
