@@ -33,16 +33,6 @@ int64_t wordsOf(const llvm::Value *value) {
       llvm::divideCeil(layout.getTypeSizeInBits(value->getType()).getKnownMinValue(), 32));
 }
 
-/// Whether an instruction may go to another place among those that act.
-bool mayMove(const llvm::Instruction &instruction) {
-  if (llvm::isa<llvm::PHINode, llvm::AllocaInst>(instruction) || instruction.isTerminator() ||
-      instruction.isEHPad() || instruction.mayHaveSideEffects() ||
-      instruction.mayReadOrWriteMemory())
-    return false;
-  const auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-  return !call || !call->isConvergent();
-}
-
 /// Whether an instruction only names a part of what its first operand has in several registers.
 bool isPart(const llvm::Instruction &instruction) {
   if (llvm::isa<llvm::ExtractValueInst>(instruction))
@@ -73,13 +63,17 @@ bool isUsedBehind(const llvm::Instruction &made) {
   });
 }
 
-/// What the values of a block hold at most, at a time.
-struct Held {
-  int64_t words = 0, masks = 0; ///< masks that only choose
-};
+} // namespace
 
-/// Of the block's instructions in an order. Values from before it count as long as the block knows
-/// them, what is used behind it, or in the next iteration, to its end.
+bool mayMove(const llvm::Instruction &instruction) {
+  if (llvm::isa<llvm::PHINode, llvm::AllocaInst>(instruction) || instruction.isTerminator() ||
+      instruction.isEHPad() || instruction.mayHaveSideEffects() ||
+      instruction.mayReadOrWriteMemory())
+    return false;
+  const auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  return !call || !call->isConvergent();
+}
+
 Held mostHeld(llvm::ArrayRef<llvm::Instruction *> order) {
   llvm::DenseMap<const llvm::Value *, size_t> last;
   for (size_t i = 0; i < order.size(); ++i)
@@ -107,6 +101,8 @@ Held mostHeld(llvm::ArrayRef<llvm::Instruction *> order) {
   }
   return most;
 }
+
+namespace {
 
 /// What is made before an access, barrier and the like needs it.
 enum class Early : uint8_t {

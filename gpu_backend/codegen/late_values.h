@@ -1,9 +1,23 @@
 // The order of a block's instructions, where it asks for more registers than there are.
 #pragma once
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/IR/Function.h"
+#include "llvm/IR/Instruction.h"
 
 namespace blockscope::gpu {
+
+/// What the values of a block hold at most, at a time.
+struct Held {
+  int64_t words = 0, masks = 0; ///< registers of 32 bits; masks that only choose
+};
+
+/// Of the block's instructions in an order. Values from before it count as long as the block knows
+/// them, what is used behind it, or in the next iteration, to its end.
+Held mostHeld(llvm::ArrayRef<llvm::Instruction *> order);
+
+/// Whether an instruction may go to another place among those that act.
+bool mayMove(const llvm::Instruction &instruction);
 
 /// Lowering writes one op after the other, each for all elements of a thread: addresses of all
 /// loads, then all loads, then all that is computed of them. ptxas keeps that order roughly. Of

@@ -3,8 +3,10 @@
 
 #include "core/bitcode.h"
 #include "gpu_backend/codegen/bit_tests.h"
+#include "gpu_backend/codegen/choice_trees.h"
 #include "gpu_backend/codegen/clamped_shifts.h"
 #include "gpu_backend/codegen/invariant_divisions.h"
+#include "gpu_backend/codegen/kept_order.h"
 #include "gpu_backend/codegen/lane_exchanges.h"
 #include "gpu_backend/codegen/late_values.h"
 #include "gpu_backend/codegen/loop_counters.h"
@@ -212,10 +214,13 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   // Behind what takes masks out of loops, before tests of two words or bits become one of a vector.
   builder.registerVectorizerStartEPCallback(
       [](llvm::FunctionPassManager &ofFunction, llvm::OptimizationLevel) {
+        ofFunction.addPass(ChangePass<chooseByBits>());
         ofFunction.addPass(ChangePass<shareShiftsOfBitTests>());
+        ofFunction.addPass(ChangePass<noteOrder>());
       });
   llvm::ModulePassManager passes =
       builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<keepOrder>()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<nameLaneExchanges>()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<computePairsAtOnce>()));
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<chooseWholeRegisters>()));

@@ -69,6 +69,8 @@ private:
         before_.warp.loads != 0 ? nextToAllWarps(kernel_) : llvm::SmallVector<int, 2>();
     const Pinned pinned = before_.warp.loads == 0 ? pinnedStraightCode() : Pinned();
     ahead_.begin(pinned.ptx);
+    if (isStraightInRounds())
+      ahead_.begin(withCtas(kernel_.ptx, ctasNow()));
     if (fewer.size() > 1)
       ahead_.begin(withCtas(kernel_.ptx, fewer.back()));
     for (const int ctas : fewer)
@@ -88,6 +90,7 @@ private:
       pinEarlyLoads();
     if (before_.warp.loads == 0) {
       leaveMasksTheirPredicates();
+      useAllRegisters();
       pinLoadsOfStraightCode(pinned);
     }
   }
@@ -126,6 +129,26 @@ private:
              static_cast<double>(pace.warp.instructions) <=
                  kAbout * static_cast<double>(before_.warp.instructions);
     });
+  }
+
+  /// Whether loads of straight code wait for others, or for registers, again and again.
+  bool isStraightInRounds() const {
+    constexpr double kMany = 2.9;
+    return before_.warp.loads == 0 && roundsOf(before_) >= kMany;
+  }
+
+  /// Told how many CTAs are to run, as many as do anyway, ptxas sometimes has no fewer registers in
+  /// mind when it orders loads (akshay_kernels/partial_rotation: three rounds for six).
+  void useAllRegisters() {
+    constexpr double kQuicker = 0.8, kAbout = 1.03;
+    if (isStraightInRounds())
+      tryCtas(ctasNow(), kForPtx, [&](const Pace &pace) {
+        return pace.warps >= before_.warps &&
+               static_cast<double>(pace.warp.cycles) <=
+                   kQuicker * static_cast<double>(before_.warp.cycles) &&
+               static_cast<double>(pace.warp.instructions) <=
+                   kAbout * static_cast<double>(before_.warp.instructions);
+      });
   }
 
   /// Of an address and its offset ptxas makes two additions by mad.wide, with a carry in one of the
