@@ -2,6 +2,7 @@
 #include "gpu_backend/codegen/assemble.h"
 
 #include "gpu_backend/codegen/cta_counts.h"
+#include "gpu_backend/codegen/pace.h"
 #include "gpu_backend/codegen/ptxas.h"
 #include "gpu_backend/codegen/register_choice.h"
 #include "gpu_backend/codegen/register_demand.h"
@@ -33,6 +34,27 @@ bool mayNeedSumsApart(const GpuKernel &kernel, int most) {
 bool hasSerializedDots(const GpuKernel &kernel) {
   return llvm::any_of(kernel.warnings,
                       [](llvm::StringRef warning) { return warning.contains("(C7514)"); });
+}
+
+/// Whether other code of a kernel with wgmma, which keeps less from being dispatched, is not worse
+/// by what can be counted.
+bool isNoWorse(const GpuKernel &other, const GpuKernel &kernel) {
+  constexpr double kAbout = 1.03, kNotMuch = 1.05;
+  constexpr int kFewBytes = 16; // for one CTA more
+  if (kernel.spillBytes != 0)   // it is short of registers, and shifts are not what it needs
+    return false;
+  // By registers alone: shared memory may take less, too, if it is worth it.
+  const auto ctas = [](const GpuKernel &of) {
+    return of.target.ctasAtATime(of.numWarps, of.registers, /*sharedBytes=*/0);
+  };
+  if (ctas(other) < ctas(kernel) || other.spillBytes > (ctas(other) > ctas(kernel) ? kFewBytes : 0))
+    return false;
+  const std::optional<Pace> pace = paceOf(other), than = paceOf(kernel);
+  return pace && than &&
+         static_cast<double>(pace->warp.instructions) <=
+             kAbout * static_cast<double>(than->warp.instructions) &&
+         static_cast<double>(pace->warp.cycles) <=
+             kNotMuch * static_cast<double>(than->warp.cycles);
 }
 
 } // namespace
@@ -71,8 +93,23 @@ bool assemble(GpuKernel &kernel, const GpuOptions &options, std::string *error) 
       other.warnings.clear();
     }
   }
-  if (!hasAll && !assembleOnce(kernel, options, error))
-    return false;
+  if (!hasAll) {
+    const GpuKernel before = kernel;
+    AheadAssemblies ahead(before, options);
+    std::string shifted = options.maxRegisters ? std::string() : withOffsetsShifted(kernel.ptx);
+    if (shifted == kernel.ptx)
+      shifted.clear();
+    ahead.begin(shifted);
+    if (!assembleOnce(kernel, options, error))
+      return false;
+    std::optional<GpuKernel> better =
+        shifted.empty() ? std::nullopt : ahead.take(std::move(shifted));
+    if (better && isNoWorse(*better, kernel)) {
+      other = std::move(*better);
+      takeOther();
+      other.warnings.clear();
+    }
+  }
   std::string ignored;
   if (hasSerializedDots(kernel)) {
     other.ptx = withWaitsFirst(kernel.ptx, /*inLoops=*/true);

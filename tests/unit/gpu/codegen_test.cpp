@@ -43,6 +43,38 @@ TEST(WideSums, AreAProductAndASum) {
     EXPECT_EQ(withWideSumsApart(other), other);
 }
 
+/// A loop with wgmma, between what is before and behind it.
+std::string aroundLoop(llvm::StringRef before, llvm::StringRef inside, llvm::StringRef behind) {
+  return (before + "$L__BB0_2:\n" + inside +
+          "\twgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r9}, %rd8, %rd9, p, 1, 1, 0, 1;\n"
+          "\t@%p1 bra \t$L__BB0_2;\n" +
+          behind)
+      .str();
+}
+
+TEST(OffsetsShifted, WhereLoopsWithWgmmaUseThem) {
+  const std::string product = "\tmul.wide.s32 \t%rd1, %r1, 8;\n",
+                    shift = "\tcvt.s64.s32 \t%rd1, %r1;\n\tshl.b64 \t%rd1, %rd1, 3;\n",
+                    use = "\tadd.s64 \t%rd3, %rd2, %rd1;\n", sum = "\tadd.s64 \t%rd2, %rd1, 64;\n",
+                    useOfSum = "\tmov.b64 \t%rd3, %rd2;\n";
+  EXPECT_EQ(withOffsetsShifted(aroundLoop(product, use, "")), aroundLoop(shift, use, ""));
+  EXPECT_EQ(withOffsetsShifted(aroundLoop(product + sum, useOfSum, "")),
+            aroundLoop(shift + sum, useOfSum, ""));
+  EXPECT_EQ(withOffsetsShifted(aroundLoop("", product, "")), aroundLoop("", shift, ""));
+  EXPECT_EQ(withOffsetsShifted(aroundLoop("\tmul.wide.u32 \t%rd1, %r1, 2;\n", use, "")),
+            aroundLoop("\tcvt.u64.u32 \t%rd1, %r1;\n\tshl.b64 \t%rd1, %rd1, 1;\n", use, ""));
+}
+
+TEST(OffsetsShifted, ElsewhereAreProducts) {
+  const std::string product = "\tmul.wide.s32 \t%rd1, %r1, 8;\n",
+                    use = "\tadd.s64 \t%rd3, %rd2, %rd1;\n";
+  for (const std::string &code : {aroundLoop(product, "", use), aroundLoop("", "", product + use),
+                                  aroundLoop("\tmul.wide.s32 \t%rd1, %r1, 12;\n", use, ""),
+                                  aroundLoop("\tmul.wide.s32 \t%rd1, %r1, %r2;\n", use, ""),
+                                  product + "$L__BB0_2:\n" + use + "\t@%p1 bra \t$L__BB0_2;\n"})
+    EXPECT_EQ(withOffsetsShifted(code), code);
+}
+
 TEST(PtxasMistakes, NegationsAndSelectionsAreSaidOtherwise) {
   EXPECT_EQ(withoutPtxasMistakes("\tneg.s16 \t%rs2, %rs1;\n\tret;\n"),
             "\tmul.lo.s16 \t%rs2, %rs1, -1;\n\tret;\n");
