@@ -12,6 +12,7 @@
 #include "gpu_backend/kernel_names.h"
 #include "gpu_backend/lowering/lower_kernel.h"
 #include "gpu_backend/lowering/lowering.h"
+#include "gpu_backend/passes/place_shared.h"
 #include "gpu_backend/report/access_plan.h"
 #include "gpu_backend/report/kernel_notes.h"
 #include "gpu_backend/reproducer.h"
@@ -182,6 +183,12 @@ private:
   /// attention of grouped heads took 1836 us with three buffers and one CTA, 1230 with two and two
   /// (H200).
   bool makeRoomForMoreCtas() {
+    // Registers were estimated when buffers were placed.
+    if (kernel_->spillBytes == 0 && ctas(kernel_->registers, 0) == 1 &&
+        ctas(kernel_->registers, apartBytes_) > 1) {
+      (*before_)->setAttr(tlg::kTogetherAttribute, UnitAttr::get(module_.getContext()));
+      return true;
+    }
     if (options_.ringBytes || spareRing_.iterationBytes == 0 || !hasMoreCtas())
       return false;
     takeFewerBuffers(1);
@@ -191,8 +198,9 @@ private:
   /// Whether a buffer less is worth the CTAs that then have room.
   bool hasMoreCtas() const {
     constexpr double kMore = 1.3;
+    // What is kept apart now shares bytes where that makes room.
     const int now = ctas(kernel_->registers, 0),
-              then = ctas(kernel_->registers, spareRing_.iterationBytes);
+              then = ctas(kernel_->registers, spareRing_.iterationBytes + apartBytes_);
     const bool spills = kernel_->spillBytes != 0;
     if (spareRing_.wgmmas != 0) // one dot with so many sums that they spill needs no second CTA
       return now == 1 && then > now && (!spills || spareRing_.wgmmas > 1);
@@ -244,6 +252,7 @@ private:
     if (!dump("tlg", kernel_->tlg) || !dump("plan", kernel_->plan))
       return nullptr;
     func::FuncOp function = functionOf(module_); // passes made a new one
+    apartBytes_ = gpu::apartBytes(function);
     multipliesByThreads_ = false;
     function.walk([&](tlg::FmaOp) { multipliesByThreads_ = true; });
     {
@@ -315,6 +324,7 @@ private:
   int64_t ringBytes_ = 0;        ///< of the loop whose rings take most
   gpu::SpareRing spareRing_;     ///< of that loop
   int64_t oneBufferBytes_ = 0;   ///< that it can do without
+  int64_t apartBytes_ = 0;       ///< of buffers that could share them
   bool multipliesByThreads_ = false;
   bool wasInterrupted_ = false;
   std::unique_ptr<GpuKernel> kernel_;

@@ -310,7 +310,14 @@ constexpr FunctionPass kStageOperands{"StageOperandsPass", "tlg-stage-operands",
 
 constexpr FunctionPass kBranchForBlocks{"BranchForBlocksPass", "tlg-branch-for-blocks",
                                         "make branches of choices between large blocks by a scalar",
-                                        /*needsLayouts=*/false, branchForBlocks};
+                                        /*needsLayouts=*/false,
+                                        [](func::FuncOp function) { branchForBlocks(function); }};
+
+constexpr FunctionPass kBranchForSums{"BranchForSumsPass", "tlg-branch-for-sums",
+                                      "have a loop wait for its sums in the branch that uses them",
+                                      /*needsLayouts=*/false, [](func::FuncOp function) {
+                                        branchForBlocks(function, /*onlyForSums=*/true);
+                                      }};
 
 constexpr FunctionPass kDelayConversions{
     "DelayConversionsPass", "tlg-delay-conversions",
@@ -354,7 +361,8 @@ constexpr FunctionPass kKeepApart{
     "have buffers that one iteration fills one behind the other share no bytes",
     /*needsLayouts=*/false, [](func::FuncOp function) {
       const auto module = function->getParentOfType<ModuleOp>();
-      if (const std::optional<GpuTarget> target = targetOf(module, ""))
+      if (const std::optional<GpuTarget> target = targetOf(module, "");
+          target && !module->hasAttr(tlg::kTogetherAttribute))
         keepBuffersApart(function, *target, numWarpsOf(module, 0));
     }};
 
@@ -392,6 +400,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(std::make_unique<Named<kSinkConversions>>());
   manager.addPass(std::make_unique<Named<kMergeReductions>>());
   manager.addPass(std::make_unique<Named<kReduceAfterLoops>>());
+  manager.addPass(std::make_unique<Named<kBranchForSums>>());
   auto loops = std::make_unique<PipelineLoopsPass>();
   loops->numStages = numStages;
   loops->printPlan = printPlan;
@@ -433,6 +442,7 @@ void registerGpuPasses() {
     PassRegistration<PipelineLoopsPass>();
     PassRegistration<CopyByTmaPass>();
     PassRegistration<Named<kStageOperands>>();
+    PassRegistration<Named<kBranchForSums>>();
     PassRegistration<Named<kBranchForBlocks>>();
     PassRegistration<Named<kDelayConversions>>();
     PassRegistration<OrderWgmmaPass>();

@@ -64,6 +64,8 @@ inline constexpr llvm::StringLiteral kAnyOrderAttribute = "tlg.any_order";
 /// were loaded before it, and that they are to stay in it.
 inline constexpr llvm::StringLiteral kBlocksLeftLoopsAttribute = "tlg.blocks_left_loops";
 inline constexpr llvm::StringLiteral kKeepBlocksAttribute = "tlg.keep_blocks_in_loops";
+/// The module's unit attribute that says that buffers share bytes wherever they can.
+inline constexpr llvm::StringLiteral kTogetherAttribute = "tlg.buffers_together";
 /// The module's unit attribute that says to do without TMA.
 inline constexpr llvm::StringLiteral kNoTmaAttribute = "tlg.no_tma";
 /// The module's unit attribute that says that any two arguments may overlap in memory, but for the

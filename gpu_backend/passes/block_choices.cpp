@@ -87,12 +87,19 @@ void chooseByBranch(IRRewriter &rewriter, arith::SelectOp choice) {
   rewriter.replaceOp(choice, made.getResults());
 }
 
+/// Whether a loop goes on with the sums of wgmma, or with others.
+bool isOfSums(arith::SelectOp choice) {
+  const auto isSum = [](Value value) { return value.getDefiningOp<tlg::WgmmaWaitOp>(); };
+  return (isSum(choice.getTrueValue()) || isSum(choice.getFalseValue())) && choice->hasOneUse() &&
+         isa<scf::YieldOp>(*choice->user_begin());
+}
+
 } // namespace
 
-void branchForBlocks(func::FuncOp function) {
+void branchForBlocks(func::FuncOp function, bool onlyForSums) {
   llvm::SmallVector<arith::SelectOp> choices;
   function.walk([&](arith::SelectOp choice) {
-    if (isLargeChoice(choice))
+    if (isLargeChoice(choice) && (!onlyForSums || (isOfSums(choice) && branchFor(choice))))
       choices.push_back(choice);
   });
   IRRewriter rewriter(function.getContext());

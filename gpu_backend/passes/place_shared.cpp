@@ -112,6 +112,23 @@ void keepBuffersApart(func::FuncOp function, const GpuTarget &target, int numWar
   }
 }
 
+int64_t apartBytes(func::FuncOp function) {
+  llvm::SmallVector<tlg::AllocSharedOp> apart;
+  function.walk([&](tlg::AllocSharedOp alloc) {
+    if (alloc->hasAttr(kApartAttribute))
+      apart.push_back(alloc);
+  });
+  if (apart.empty())
+    return 0;
+  const auto mark = UnitAttr::get(function.getContext());
+  for (tlg::AllocSharedOp alloc : apart)
+    alloc->removeAttr(kApartAttribute);
+  const int64_t together = SharedPlaces(function).sizeBytes();
+  for (tlg::AllocSharedOp alloc : apart)
+    alloc->setAttr(kApartAttribute, mark);
+  return SharedPlaces(function).sizeBytes() - together; // gives them their places again
+}
+
 SharedPlaces::SharedPlaces(func::FuncOp function) {
   constexpr int64_t kBarrierBytes = 8;
   llvm::SmallVector<std::pair<tlg::AllocSharedOp, size_t>> staged;

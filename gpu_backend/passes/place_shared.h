@@ -24,6 +24,9 @@ inline constexpr llvm::StringLiteral kApartAttribute = "tlg.apart";
 /// until all have read that. Not where fewer CTAs would have room.
 void keepBuffersApart(mlir::func::FuncOp function, const GpuTarget &target, int numWarps);
 
+/// How many bytes a function takes for buffers that are kept apart.
+int64_t apartBytes(mlir::func::FuncOp function);
+
 /// Calls `function` with the ops at which a dot's operands are still read: the waits for its sums,
 /// in its block or where they go from there, and what is on the way.
 void eachReader(tlg::WgmmaOp dot, llvm::function_ref<void(mlir::Operation *)> function);

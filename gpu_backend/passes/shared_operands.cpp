@@ -183,25 +183,84 @@ std::optional<SwizzleMatch> matchSwizzle(tlg::SharedType type, DepthOrder depth)
 
 int64_t wgmmaColumns(int64_t n, int64_t groups) { return std::min<int64_t>(n / groups, 256); }
 
-int keepDotsRunning(RewriterBase &rewriter, scf::ForOp loop) {
-  llvm::SmallVector<tlg::WgmmaOp> dots(loop.getBody()->getOps<tlg::WgmmaOp>());
-  llvm::SmallVector<unsigned> variables;
-  for (tlg::WgmmaOp dot : dots) {
-    auto sum = dyn_cast<BlockArgument>(dot.getAcc());
-    if (!isa<tlg::SharedType>(dot.getA().getType()) ||
-        !isa<tlg::SharedType>(dot.getB().getType()) || !sum || sum.getOwner() != loop.getBody() ||
-        !sum.hasOneUse() || !dot->hasOneUse())
-      return 0;
-    auto wait = dyn_cast<tlg::WgmmaWaitOp>(*dot->user_begin());
-    const unsigned variable = sum.getArgNumber() - 1;
-    if (!wait || wait->getNumResults() != 1 || !wait->hasOneUse() ||
-        loop.getYieldedValues()[variable] != wait->getResult(0))
-      return 0;
-    variables.push_back(variable);
+namespace {
+
+/// Where a loop uses the sums of a dot, behind the wait for them: nowhere else but in its variable,
+/// or in a branch that gives that: a tile's last iteration stores them and begins anew.
+struct SumUses {
+  tlg::WgmmaOp dot;
+  tlg::WgmmaWaitOp wait;
+  unsigned variable = 0;
+  scf::IfOp branch; ///< null: none
+};
+
+/// Nothing where others use them.
+std::optional<SumUses> sumUses(tlg::WgmmaOp dot, scf::ForOp loop) {
+  auto sum = dyn_cast<BlockArgument>(dot.getAcc());
+  if (!isa<tlg::SharedType>(dot.getA().getType()) || !isa<tlg::SharedType>(dot.getB().getType()) ||
+      !sum || sum.getOwner() != loop.getBody() || !sum.hasOneUse() || !dot->hasOneUse())
+    return std::nullopt;
+  SumUses uses{dot, dyn_cast<tlg::WgmmaWaitOp>(*dot->user_begin()), sum.getArgNumber() - 1, {}};
+  if (!uses.wait || uses.wait->getNumResults() != 1 || uses.wait->use_empty())
+    return std::nullopt;
+  Value complete = uses.wait->getResult(0), next = loop.getYieldedValues()[uses.variable];
+  if (complete.hasOneUse() && next == complete)
+    return uses;
+  uses.branch = next.getDefiningOp<scf::IfOp>();
+  if (!uses.branch || uses.branch->getBlock() != loop.getBody() || !next.hasOneUse())
+    return std::nullopt;
+  const unsigned result = cast<OpResult>(next).getResultNumber();
+  const bool isKept = uses.branch.thenYield().getOperand(result) == complete ||
+                      uses.branch.elseYield().getOperand(result) == complete;
+  const bool isOnlyThere = llvm::all_of(
+      complete.getUsers(), [&](Operation *user) { return uses.branch->isProperAncestor(user); });
+  return isKept && isOnlyThere ? std::optional(uses) : std::nullopt;
+}
+
+/// Has the part of a branch that uses sums wait for them, and no other.
+void waitInBranch(RewriterBase &rewriter, SumUses uses) {
+  for (Region &region : uses.branch->getRegions()) {
+    const auto isHere = [&](OpOperand &use) {
+      return region.isAncestor(use.getOwner()->getParentRegion());
+    };
+    const unsigned result =
+        cast<OpResult>(
+            cast<scf::ForOp>(uses.branch->getParentOp()).getYieldedValues()[uses.variable])
+            .getResultNumber();
+    const auto isVariable = [&](OpOperand &use) {
+      return use.getOwner() == region.front().getTerminator() && use.getOperandNumber() == result;
+    };
+    Value sums = uses.dot.getResult();
+    if (llvm::any_of(uses.wait->getUses(),
+                     [&](OpOperand &use) { return isHere(use) && !isVariable(use); })) {
+      rewriter.setInsertionPointToStart(&region.front());
+      sums = tlg::WgmmaWaitOp::create(rewriter, uses.wait->getLoc(), TypeRange(sums), sums, 0)
+                 .getResult(0);
+    }
+    rewriter.replaceUsesWithIf(uses.wait->getResult(0), sums, isHere);
   }
-  for (tlg::WgmmaOp dot : dots) {
-    Operation *wait = *dot->user_begin();
-    rewriter.replaceOp(wait, dot->getResults());
+  rewriter.eraseOp(uses.wait);
+}
+
+} // namespace
+
+int keepDotsRunning(RewriterBase &rewriter, scf::ForOp loop) {
+  llvm::SmallVector<SumUses> dots;
+  llvm::SmallVector<unsigned> variables;
+  for (auto dot : loop.getBody()->getOps<tlg::WgmmaOp>()) {
+    const std::optional<SumUses> uses = sumUses(dot, loop);
+    if (!uses)
+      return 0;
+    dots.push_back(*uses);
+    variables.push_back(uses->variable);
+  }
+  {
+    const OpBuilder::InsertionGuard guard(rewriter);
+    for (SumUses &uses : dots)
+      if (uses.branch)
+        waitInBranch(rewriter, uses);
+      else
+        rewriter.replaceOp(uses.wait, uses.dot->getResults());
   }
   const OpBuilder::InsertionGuard guard(rewriter);
   const auto waitFor = [&](ValueRange sums) {

@@ -121,3 +121,43 @@ def test_attention_gives_a_buffer_for_a_second_cta(blocks: int) -> None:
         out.fill_(7)
         program.run(schedule)
         check(out, want, 2e-3)
+
+
+@triton.jit
+def rotated_scores(
+    q_ptr, k_ptr, cos_ptr, sin_ptr, v_ptr, out_ptr, length,
+    HEAD: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+):  # fmt: skip
+    rows, features = tl.arange(0, BM), tl.arange(0, HEAD)
+    q = tl.load(q_ptr + rows[:, None] * HEAD + features[None, :])
+    turned = (q.to(tl.float32) * 0.5).to(q.dtype)
+    acc = tl.zeros([BM, HEAD], dtype=tl.float32)
+    for start in range(0, length, BN):
+        at = (start + tl.arange(0, BN))[:, None] * HEAD + features[None, :]
+        k, cos, sin = tl.load(k_ptr + at), tl.load(cos_ptr + at), tl.load(sin_ptr + at)
+        along, across = k.to(tl.float32) * cos, k.to(tl.float32) * sin
+        scores = tl.dot(q, tl.trans(along.to(q.dtype)))
+        scores += tl.dot(turned, tl.trans(across.to(q.dtype)))
+        v = tl.load(v_ptr + at).to(tl.float32)
+        acc += tl.dot(scores, v)
+    tl.store(out_ptr + rows[:, None] * HEAD + features[None, :], acc.to(q.dtype))
+
+
+@pytest.mark.parametrize("blocks", [0, 1, 2, 3, 4])
+def test_operands_share_bytes_for_a_second_cta(blocks: int) -> None:
+    """Two operands of 16-bit keys and one of 32-bit values take 32 KiB apart, and 16 KiB where each
+    waits until the one before is read."""
+    head, m, n = 64, 64, 64
+    length = blocks * n
+    q, k, cos, sin, v = (rand(max(size, 1), head) for size in (m, length, length, length, length))
+    out = torch.empty(m, head, dtype=torch.float16)
+    constants: dict[str, Any] = {"HEAD": head, "BM": m, "BN": n}
+    program = Program(rotated_scores, (1,), (q, k, cos, sin, v, out, length), 4, 3, **constants)
+    assert "ring: 2 buffers" in program.compiled.asm["plan"]
+    assert program.compiled.metadata.shared <= 113 << 10
+    a, b, c, s, d = (each.double() for each in (q, k[:length], cos[:length], sin[:length], v))
+    scores = a @ (b * c).half().double().T + a / 2 @ (b * s).half().double().T
+    for schedule in ("together", "random"):
+        out.fill_(7)
+        program.run(schedule)
+        check(out, scores @ d[:length], 5e-3)

@@ -61,7 +61,7 @@ def test_every_pass_is_dumped(
         "blk-licm",
         "tlg-find-tma", "tlg-place-conversions", "tlg-share-vectors", "tlg-sink-conversions",
         "tlg-merge-reductions", "tlg-reduce-after-loops",
-        "tlg-pipeline-loops", "tlg-copy-by-tma", "tlg-stage-operands",
+        "tlg-branch-for-sums", "tlg-pipeline-loops", "tlg-copy-by-tma", "tlg-stage-operands",
         "cse", "blk-licm", "tlg-branch-for-blocks", "tlg-delay-conversions", "tlg-order-wgmma",
         "tlg-order-stores", "tlg-mark-read-only", "tlg-join-accesses",
         "tlg-keep-buffers-apart", "tlg-place-shared",
