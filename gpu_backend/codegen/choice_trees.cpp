@@ -76,7 +76,8 @@ llvm::Value *asTree(llvm::SelectInst *last) {
   llvm::Value *number = choice->number, *rest = nullptr;
   llvm::SmallDenseMap<uint64_t, llvm::Value *> known;
   for (; choice && choice->number == number; choice = choiceOf(rest)) {
-    known.try_emplace(choice->place, choice->value);
+    if (choice->place < (1ULL << kMostBits)) // a map has no place for all numbers
+      known.try_emplace(choice->place, choice->value);
     rest = choice->other;
     if (!rest->hasOneUse())
       break;

@@ -37,18 +37,23 @@ public:
   }
 
   llvm::ArrayRef<llvm::Instruction *> run() {
+    for (llvm::PHINode &phi : block_.phis())
+      emit(phi);
     for (llvm::Instruction &instruction : block_) {
       if (mayMove(instruction))
         continue;
       if (const auto place = placeOf(instruction))
         for (; next_ < noted_.size() && noted_[next_].first < *place; ++next_)
-          if (isThere(*noted_[next_].second))
-            emit(*noted_[next_].second);
+          if (llvm::Instruction *wanted = noted_[next_].second; isThere(*wanted))
+            emit(*wanted);
+          else
+            waiting_.insert(wanted);
       if (&instruction == block_.getTerminator())
         for (llvm::Instruction &left : block_)
           if (&left != &instruction)
             emit(left);
       emit(instruction);
+      waiting_.clear(); // that may have been what they waited for
     }
     return order_;
   }
@@ -67,7 +72,7 @@ private:
       for (llvm::Value *operand : open.pop_back_val()->operands())
         if (llvm::Instruction *made = here(operand);
             made && !emitted_.contains(made) && seen.insert(made).second) {
-          if (!mayMove(*made))
+          if (!mayMove(*made) || waiting_.contains(made))
             return false;
           open.push_back(made);
         }
@@ -99,6 +104,7 @@ private:
   llvm::SmallVector<std::pair<uint64_t, llvm::Instruction *>> noted_; ///< that may move
   size_t next_ = 0;
   llvm::SmallPtrSet<llvm::Instruction *, 32> emitted_;
+  llvm::SmallPtrSet<llvm::Instruction *, 32> waiting_; ///< for what acts, as far as is known
   llvm::SmallVector<llvm::Instruction *> order_;
 };
 

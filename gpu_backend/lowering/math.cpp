@@ -285,7 +285,7 @@ llvm::Value *remainderByPower(llvm::IRBuilder<> &builder, Operands x) {
   return withSignOf(builder, rest, x[0]);
 }
 
-/// The remainder where the quotient is below 2^20. The approximate one is never too small, and too
+/// The remainder where the quotient is below 2^19. The approximate one is never too small, and too
 /// large by one at most: the rest is from -y to y then, and so exact.
 Quick remainderOfSmall(llvm::IRBuilder<> &builder, Operands x) {
   const auto constant = [&](double value) {
@@ -293,9 +293,10 @@ Quick remainderOfSmall(llvm::IRBuilder<> &builder, Operands x) {
   };
   llvm::Value *a = builder.CreateUnaryIntrinsic(Intrinsic::fabs, x[0]);
   llvm::Value *b = builder.CreateUnaryIntrinsic(Intrinsic::fabs, x[1]);
-  // rcp.approx is off by 2^-23, and each product by 2^-24. It often leaves loops.
+  // rcp.approx is off by up to 2^-23 of 1, which may be twice the result, and each product by 2^-24
+  // of what it gives: never by 2^-20 in all. It often leaves loops.
   llvm::Value *inverse = builder.CreateFMul(
-      builder.CreateIntrinsic(Intrinsic::nvvm_rcp_approx_ftz_f, {b}), constant(1 + 0x3p-23));
+      builder.CreateIntrinsic(Intrinsic::nvvm_rcp_approx_ftz_f, {b}), constant(1 + 0x5p-23));
   llvm::Value *about = builder.CreateFMul(a, inverse);
   llvm::Value *quotient = builder.CreateUnaryIntrinsic(Intrinsic::trunc, about);
   llvm::Value *rest = builder.CreateIntrinsic(Intrinsic::fma, builder.getFloatTy(),
@@ -303,7 +304,7 @@ Quick remainderOfSmall(llvm::IRBuilder<> &builder, Operands x) {
   rest = builder.CreateSelect(builder.CreateFCmpOLT(rest, constant(0)), builder.CreateFAdd(rest, b),
                               rest);
   // Divisors below 2^-126 count as 0 in rcp.approx, those above 2^126 as infinity.
-  llvm::Value *isSmall = builder.CreateAnd(builder.CreateFCmpOLT(about, constant(0x1p20)),
+  llvm::Value *isSmall = builder.CreateAnd(builder.CreateFCmpOLT(about, constant(0x1p19)),
                                            builder.CreateFCmpOLE(b, constant(0x1p126)));
   return {withSignOf(builder, rest, x[0]), isSmall};
 }

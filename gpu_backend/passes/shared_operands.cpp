@@ -217,29 +217,42 @@ std::optional<SumUses> sumUses(tlg::WgmmaOp dot, scf::ForOp loop) {
   return isKept && isOnlyThere ? std::optional(uses) : std::nullopt;
 }
 
-/// Has the part of a branch that uses sums wait for them, and no other.
-void waitInBranch(RewriterBase &rewriter, SumUses uses) {
-  for (Region &region : uses.branch->getRegions()) {
+/// Has the parts of a branch that use sums, or go on with others in their registers, wait for them,
+/// and no other.
+void waitInBranch(RewriterBase &rewriter, llvm::MutableArrayRef<SumUses> dots) {
+  scf::IfOp branch = dots.front().branch;
+  auto loop = cast<scf::ForOp>(branch->getParentOp());
+  for (Region &region : branch->getRegions()) {
+    Operation *yield = region.front().getTerminator();
     const auto isHere = [&](OpOperand &use) {
       return region.isAncestor(use.getOwner()->getParentRegion());
     };
-    const unsigned result =
-        cast<OpResult>(
-            cast<scf::ForOp>(uses.branch->getParentOp()).getYieldedValues()[uses.variable])
-            .getResultNumber();
-    const auto isVariable = [&](OpOperand &use) {
-      return use.getOwner() == region.front().getTerminator() && use.getOperandNumber() == result;
+    const auto onlyGoesOn = [&](SumUses &uses) {
+      const unsigned result =
+          cast<OpResult>(loop.getYieldedValues()[uses.variable]).getResultNumber();
+      return yield->getOperand(result) == uses.wait->getResult(0) &&
+             llvm::count_if(uses.wait->getUses(), isHere) == 1;
     };
-    Value sums = uses.dot.getResult();
-    if (llvm::any_of(uses.wait->getUses(),
-                     [&](OpOperand &use) { return isHere(use) && !isVariable(use); })) {
+    llvm::SmallVector<Value> sums;
+    for (SumUses &uses : dots)
+      sums.push_back(uses.dot.getResult());
+    if (!llvm::all_of(dots, onlyGoesOn)) {
       rewriter.setInsertionPointToStart(&region.front());
-      sums = tlg::WgmmaWaitOp::create(rewriter, uses.wait->getLoc(), TypeRange(sums), sums, 0)
-                 .getResult(0);
+      sums = llvm::to_vector_of<Value>(
+          tlg::WgmmaWaitOp::create(rewriter, loop.getLoc(), TypeRange(ValueRange(sums)), sums, 0)
+              .getResults());
     }
-    rewriter.replaceUsesWithIf(uses.wait->getResult(0), sums, isHere);
+    for (auto [uses, sum] : llvm::zip(dots, sums))
+      rewriter.replaceUsesWithIf(uses.wait->getResult(0), sum, isHere);
   }
-  rewriter.eraseOp(uses.wait);
+  for (SumUses &uses : dots)
+    rewriter.eraseOp(uses.wait);
+}
+
+/// Whether a branch has dots of its own, whose sums would have to be made beside those on their
+/// way.
+bool hasDots(scf::IfOp branch) {
+  return branch.walk([](tlg::WgmmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
 } // namespace
@@ -249,18 +262,18 @@ int keepDotsRunning(RewriterBase &rewriter, scf::ForOp loop) {
   llvm::SmallVector<unsigned> variables;
   for (auto dot : loop.getBody()->getOps<tlg::WgmmaOp>()) {
     const std::optional<SumUses> uses = sumUses(dot, loop);
-    if (!uses)
+    if (!uses || (!dots.empty() && dots.front().branch != uses->branch) ||
+        (uses->branch && hasDots(uses->branch)))
       return 0;
     dots.push_back(*uses);
     variables.push_back(uses->variable);
   }
-  {
+  if (!dots.empty() && dots.front().branch) {
     const OpBuilder::InsertionGuard guard(rewriter);
+    waitInBranch(rewriter, dots);
+  } else {
     for (SumUses &uses : dots)
-      if (uses.branch)
-        waitInBranch(rewriter, uses);
-      else
-        rewriter.replaceOp(uses.wait, uses.dot->getResults());
+      rewriter.replaceOp(uses.wait, uses.dot->getResults());
   }
   const OpBuilder::InsertionGuard guard(rewriter);
   const auto waitFor = [&](ValueRange sums) {

@@ -251,3 +251,25 @@ def test_scans_of_one_warp_leave_the_others_free(
     assert out[: len(want)].tolist() == want
     if is_one is not None:
         assert ("tlg.one_warp" in kernels[0].asm["ttgir"]) == is_one
+
+
+@triton.jit
+def padded(out_ptr, index_ptr, table_ptr, N: tl.constexpr, C: tl.constexpr):
+    i = tl.arange(0, N)
+    index = tl.load(index_ptr + i)
+    value = tl.where(index == C, 0.0, tl.load(table_ptr + i))
+    for c in tl.static_range(6):
+        value = tl.where((index & 7) == c, value + c, value)
+    tl.store(out_ptr + i, value)
+
+
+@pytest.mark.parametrize("padding", [-1, -2, 3, 1 << 40])
+def test_numbers_of_64_bits_are_compared(padding: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine_backend.record(monkeypatch, "sm_90a")
+    index = torch.arange(-4, 28, dtype=torch.int64)
+    index[5] = padding
+    table, out = torch.randn(32), torch.zeros(32)
+    padded[(1,)](out, index, table, N=32, C=padding)
+    low = index & 7
+    want = torch.where(index == padding, 0.0, table) + torch.where(low < 6, low, 0)
+    assert torch.equal(out, want)
