@@ -133,14 +133,14 @@ private:
 
   /// Whether loads of straight code wait for others, or for registers, again and again.
   bool isStraightInRounds() const {
-    constexpr double kMany = 2.9;
+    constexpr double kMany = 4.5;
     return before_.warp.loads == 0 && roundsOf(before_) >= kMany;
   }
 
   /// Told how many CTAs are to run, as many as do anyway, ptxas sometimes has no fewer registers in
   /// mind when it orders loads (akshay_kernels/partial_rotation: three rounds for six).
   void useAllRegisters() {
-    constexpr double kQuicker = 0.8, kAbout = 1.03;
+    constexpr double kQuicker = 0.82, kAbout = 1.03;
     if (isStraightInRounds())
       tryCtas(ctasNow(), kForPtx, [&](const Pace &pace) {
         return pace.warps >= before_.warps &&
