@@ -137,8 +137,9 @@ private:
     return before_.warp.loads == 0 && roundsOf(before_) >= kMany;
   }
 
-  /// Told how many CTAs are to run, as many as do anyway, ptxas sometimes has no fewer registers in
-  /// mind when it orders loads (akshay_kernels/partial_rotation: three rounds for six).
+  /// Asked for as many CTAs as run anyway, ptxas sometimes gives loads all registers that these
+  /// leave, where by itself it aims at fewer and begins loads in more rounds
+  /// (akshay_kernels/partial_rotation: three for six).
   void useAllRegisters() {
     constexpr double kQuicker = 0.82, kAbout = 1.03;
     if (isStraightInRounds())

@@ -1,6 +1,7 @@
 #include "gpu_backend/passes/combining_cost.h"
 
 #include "core/ir/facts.h"
+#include "gpu_backend/passes/block_queries.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -74,6 +75,49 @@ int64_t reductionCost(tl::ReduceOp reduce, const LinearLayout &layout) {
   return (layout.registerCount() - results) * combining +
          along(layout.lanes) * results * (kShuffleCost + combining) +
          (along(layout.warps) != 0 ? kBlockBarrierCost + 2 * results * kWavefrontCost : 0);
+}
+
+llvm::SmallSetVector<Operation *, 8>
+combinedLike(Value block, llvm::SmallSetVector<Operation *, 16> *elementwise) {
+  constexpr size_t kMost = 256; // blocks
+  llvm::SmallSetVector<Operation *, 8> found;
+  llvm::SmallSetVector<Value, 16> blocks;
+  blocks.insert(block);
+  for (size_t i = 0; i < blocks.size() && i < kMost; ++i) {
+    const auto addAll = [&](Operation *op) {
+      for (ValueRange values : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
+        for (Value value : values)
+          if (isBlock(value) && blockType(value).getShape() == blockType(block).getShape())
+            blocks.insert(value);
+    };
+    const auto follow = [&](Operation *op) {
+      if (isa<tl::ReduceOp, tl::ScanOp>(op))
+        found.insert(op);
+      if (isa<tl::ScanOp>(op) || tl::isElementwise(op))
+        addAll(op);
+      if (elementwise && tl::isElementwise(op))
+        elementwise->insert(op);
+    };
+    Value value = blocks[i];
+    llvm::for_each(value.getUsers(), follow);
+    if (Operation *op = value.getDefiningOp(); op && !isa<tl::ReduceOp>(op))
+      follow(op);
+  }
+  return found;
+}
+
+bool hasScan(llvm::ArrayRef<Operation *> combining) {
+  return llvm::any_of(combining, [](Operation *op) { return isa<tl::ScanOp>(op); });
+}
+
+int64_t costOfCombining(llvm::ArrayRef<Operation *> combining, const LinearLayout &layout) {
+  int64_t cost = 0;
+  for (Operation *op : combining)
+    if (auto scan = dyn_cast<tl::ScanOp>(op))
+      cost += scanCost(scan, layout);
+    else
+      cost += reductionCost(cast<tl::ReduceOp>(op), layout);
+  return cost;
 }
 
 } // namespace blockscope::gpu

@@ -5,6 +5,8 @@
 
 #include "core/ir/tl_dialect.h"
 
+#include "llvm/ADT/SetVector.h"
+
 namespace blockscope::gpu {
 
 /// Quarters of a wavefront, as ConversionPlan::cost.
@@ -24,5 +26,16 @@ int64_t scanCost(tl::ScanOp scan, const LinearLayout &layout);
 
 /// The same of a reduction.
 int64_t reductionCost(tl::ReduceOp reduce, const LinearLayout &layout);
+
+/// The scans and reductions of blocks of one layout: of `block`, of what is computed from it
+/// element by element, and of what takes part in that.
+/// The ops that compute element by element go into `elementwise`, if that is asked for.
+llvm::SmallSetVector<mlir::Operation *, 8>
+combinedLike(mlir::Value block, llvm::SmallSetVector<mlir::Operation *, 16> *elementwise = nullptr);
+
+bool hasScan(llvm::ArrayRef<mlir::Operation *> combining);
+
+/// What scans and reductions cost a warp if what they combine has `layout`.
+int64_t costOfCombining(llvm::ArrayRef<mlir::Operation *> combining, const LinearLayout &layout);
 
 } // namespace blockscope::gpu

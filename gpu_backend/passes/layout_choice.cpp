@@ -35,7 +35,8 @@ constexpr int64_t kMostAddresses = 4;
 /// a sum over few costs less than threads that exchange their parts.
 constexpr size_t kRepeatedBits = 2;
 
-/// How many times as long as lanes that share the elements such threads may take, at the most.
+/// Lanes share elements that all of them would compute where that is at most one part in so many of
+/// the work.
 constexpr int64_t kLeastShare = 2;
 
 /// Whether an op costs little, besides its operands.
@@ -214,38 +215,6 @@ llvm::SmallVector<int> LayoutChoice::orderOf(Value block) const {
 
 namespace {
 
-/// The scans and reductions of blocks of one layout: of `block`, of what is computed from it
-/// element by element, and of what takes part in that.
-/// The ops that compute element by element go into `elementwise`, if that is asked for.
-llvm::SmallSetVector<Operation *, 8>
-combinedLike(Value block, llvm::SmallSetVector<Operation *, 16> *elementwise = nullptr) {
-  constexpr size_t kMost = 256; // blocks
-  llvm::SmallSetVector<Operation *, 8> found;
-  llvm::SmallSetVector<Value, 16> blocks;
-  blocks.insert(block);
-  for (size_t i = 0; i < blocks.size() && i < kMost; ++i) {
-    const auto addAll = [&](Operation *op) {
-      for (ValueRange values : {ValueRange(op->getOperands()), ValueRange(op->getResults())})
-        for (Value value : values)
-          if (isBlock(value) && blockType(value).getShape() == blockType(block).getShape())
-            blocks.insert(value);
-    };
-    const auto follow = [&](Operation *op) {
-      if (isa<tl::ReduceOp, tl::ScanOp>(op))
-        found.insert(op);
-      if (isa<tl::ScanOp>(op) || tl::isElementwise(op))
-        addAll(op);
-      if (elementwise && tl::isElementwise(op))
-        elementwise->insert(op);
-    };
-    Value value = blocks[i];
-    llvm::for_each(value.getUsers(), follow);
-    if (Operation *op = value.getDefiningOp(); op && !isa<tl::ReduceOp>(op))
-      follow(op);
-  }
-  return found;
-}
-
 /// Has a thread neighbours along `dim`, a warp what lies beside, and warps follow each other: each
 /// scans a segment, and what is passed on is one number of it.
 LinearLayout inSegments(LinearLayout layout, const ShapeBits &shape, int dim) {
@@ -261,20 +230,6 @@ LinearLayout inSegments(LinearLayout layout, const ShapeBits &shape, int dim) {
   for (auto [place, basis] : llvm::zip(places, along))
     *place = basis;
   return layout;
-}
-
-bool hasScan(llvm::ArrayRef<Operation *> combining) {
-  return llvm::any_of(combining, [](Operation *op) { return isa<tl::ScanOp>(op); });
-}
-
-int64_t costOfCombining(llvm::ArrayRef<Operation *> combining, const LinearLayout &layout) {
-  int64_t cost = 0;
-  for (Operation *op : combining)
-    if (auto scan = dyn_cast<tl::ScanOp>(op))
-      cost += scanCost(scan, layout);
-    else
-      cost += reductionCost(cast<tl::ReduceOp>(op), layout);
-  return cost;
 }
 
 } // namespace

@@ -51,11 +51,6 @@ constexpr int kManyWgmmaSums = 128;
 /// read it there, for other ops it is read from there, and `other` put where the mask is false.
 void replaceLoad(mlir::RewriterBase &rewriter, tl::LoadOp load, mlir::Value buffer);
 
-/// Where all dots by wgmma of a loop only add to variables of it, lets them go on into the next
-/// iteration: the wait comes after the loop. Returns how many dots an iteration begins; 0 where
-/// nothing was changed.
-int keepDotsRunning(mlir::RewriterBase &rewriter, mlir::scf::ForOp loop);
-
 /// Puts the operands that wgmma and dots without tensor cores read there into shared memory, and
 /// large ones of mma.sync.
 void stageOperands(mlir::func::FuncOp function);

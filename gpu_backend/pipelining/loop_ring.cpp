@@ -1,6 +1,7 @@
 // The skeleton of a pipelined loop.
 #include "gpu_backend/pipelining/loop_ring.h"
 
+#include "gpu_backend/passes/running_dots.h"
 #include "gpu_backend/passes/shared_operands.h"
 #include "gpu_backend/passes/tma_access.h"
 #include "gpu_backend/pipelining/iterations.h"
