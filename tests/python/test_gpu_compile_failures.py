@@ -276,20 +276,24 @@ def test_ptxas_ends_with_a_process_that_is_killed(tmp_path: Path) -> None:
         time.sleep(0.01)
 
 
-def test_ctrl_c_ends_ptxas(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
+def compiling(folder: Path, ptxas: Path, before: str, statement: str) -> subprocess.Popen[str]:
+    """A process that compiles, and prints 'interrupted' where a Ctrl-C ends that."""
+    script = folder / "script.py"
     script.write_text(
-        "import signal, test_gpu_compile_failures as cases\n"
         # a shell that runs the tests in the background has it ignored
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "try:\n"
-        "    cases.compiled(cases.scale_kernel)\n"
-        "except KeyboardInterrupt:\n"
-        "    print('interrupted')\n"
+        "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        f"{before}\ntry:\n    {statement}\nexcept KeyboardInterrupt:\n    print('interrupted')\n"
     )
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, script], stdout=subprocess.PIPE, text=True,
-        env=environment(TRITON_PTXAS_PATH=str(slow_ptxas(tmp_path))),
+        env=environment(TRITON_PTXAS_PATH=str(ptxas)),
+    )  # fmt: skip
+
+
+def test_ctrl_c_ends_ptxas(tmp_path: Path) -> None:
+    process = compiling(
+        tmp_path, slow_ptxas(tmp_path),
+        "import test_gpu_compile_failures as cases", "cases.compiled(cases.scale_kernel)",
     )  # fmt: skip
     pids, end = tmp_path / "pids", time.monotonic() + 60
     while not (pids.exists() and pids.read_text().endswith("\n")):
@@ -309,20 +313,11 @@ def test_ctrl_c_ends_every_run_of_ptxas(tmp_path: Path) -> None:
         f'echo >> {runs}\n[ $(wc -l < {runs}) = 1 ] || sleep 60\nexec {real} "$@"\n'
     )
     ptxas.chmod(0o755)
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import signal, torch, test_register_choice as cases\n"
-        "from test_kernel_notes import compiled\n"
-        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "x = torch.zeros(1 << 14)\n"
-        "try:\n"
-        "    compiled(cases.scaled_sum, x, x, x, len(x), 3, BLOCK=4096)\n"
-        "except KeyboardInterrupt:\n"
-        "    print('interrupted')\n"
-    )
-    process = subprocess.Popen(
-        [sys.executable, script], stdout=subprocess.PIPE, text=True,
-        env=environment(TRITON_PTXAS_PATH=str(ptxas)),
+    process = compiling(
+        tmp_path, ptxas,
+        "import torch, test_register_choice as cases\nfrom test_kernel_notes import compiled\n"
+        "x = torch.zeros(1 << 14)",
+        "compiled(cases.scaled_sum, x, x, x, len(x), 3, BLOCK=4096)",
     )  # fmt: skip
     end = time.monotonic() + 60
     while not (runs.exists() and len(runs.read_text()) > 1):
