@@ -486,16 +486,25 @@ bool copyInLoops(func::FuncOp function, const GpuTarget &target,
   };
   const auto ctas = [&](int64_t bytes) { return target.ctasAtATime(warps, registers, bytes); };
   const int before = ctas(bytesWith(0));
+  const auto isEnough = [&](int buffers, int64_t bytes) {
+    const int after = ctas(bytes);
+    return after * warps >= kManyWarps || (buffers > 1 ? after >= before : 4 * after >= 3 * before);
+  };
+  int fitting = 0; // the most buffers that there is room for
   for (int buffers = std::min<int>(kMostBuffers, static_cast<int>(most)); buffers > 0; --buffers) {
     const int64_t bytes = bytesWith(buffers);
-    const int after = ctas(bytes);
-    if (bytes > target.sharedBytes() || (!isSpilled && after * warps < kManyWarps &&
-                                         (buffers > 1 ? after < before : 4 * after < 3 * before)))
+    if (bytes > target.sharedBytes())
       continue;
-    makeCopies(function, target, buffers);
-    return true;
+    fitting = std::max(fitting, buffers);
+    if (isEnough(buffers, bytes)) {
+      makeCopies(function, target, buffers);
+      return true;
+    }
   }
-  return false;
+  if (!isSpilled || fitting == 0)
+    return false;
+  makeCopies(function, target, fitting);
+  return true;
 }
 
 } // namespace blockscope::gpu

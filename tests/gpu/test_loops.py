@@ -93,6 +93,51 @@ def run_crowded(iterations, sizes, stages, warps, device):
 
 
 @triton.jit
+def sums_of_pieces_kernel(
+    a_ptr, b_ptr, c_ptr, out_ptr, rounds, depth, M: tl.constexpr, N: tl.constexpr,
+    K: tl.constexpr, D: tl.constexpr, PIECES: tl.constexpr,
+):  # fmt: skip
+    """Attention with wide heads, without its softmax: a product in an inner loop, multiplied by
+    pieces of a matrix into more sums than a thread has registers."""
+    rows, steps, columns = tl.arange(0, M), tl.arange(0, K), tl.arange(0, D)
+    many = tl.arange(0, N)
+    zero = tl.zeros((M, D), tl.float32)
+    sums = (zero,) * PIECES
+    for round in range(rounds):
+        keys = round * N + many
+        scores = tl.zeros((M, N), tl.float32)
+        for k in range(0, depth, K):
+            a = tl.load(a_ptr + rows[:, None] * depth + k + steps[None, :])
+            b = tl.load(b_ptr + keys[:, None] * depth + k + steps[None, :])
+            scores = tl.dot(a, b.T, scores)
+        scores = scores.to(tl.float16)
+        for i in tl.static_range(PIECES):
+            c = tl.load(c_ptr + keys[:, None] * (D * PIECES) + i * D + columns[None, :])
+            piece = sums[i] + tl.dot(scores, c)
+            sums = sums[:i] + (piece,) + sums[i + 1 :]
+    for i in tl.static_range(PIECES):
+        at = rows[:, None] * (D * PIECES) + i * D + columns[None, :]
+        tl.store(out_ptr + at, sums[i])
+
+
+@pytest.mark.parametrize("rounds", [0, 2, 3])
+def test_sums_of_pieces(rounds, device):
+    run_sums_of_pieces(rounds, device)
+
+
+def run_sums_of_pieces(rounds, device, depth=128, pieces=8):
+    a = torch.randint(-1, 2, (64, depth), device=device).half()
+    b = torch.randint(-1, 2, (128 * rounds, depth), device=device).half()
+    c = torch.randint(-2, 3, (128 * rounds, 64 * pieces), device=device).half()
+    out = torch.full((64, 64 * pieces), 7.0, device=device)
+    kernel = sums_of_pieces_kernel[(1,)](
+        a, b, c, out, rounds, depth, 64, 128, 64, 64, pieces, num_warps=4, num_stages=3
+    )
+    assert torch.equal(out, a.float() @ b.float().T @ c.float())
+    return kernel
+
+
+@triton.jit
 def columns_kernel(
     x_ptr, most_ptr, sum_ptr, rows, n, N: tl.constexpr, STAGES: tl.constexpr, OTHER: tl.constexpr
 ):

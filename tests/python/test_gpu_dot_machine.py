@@ -475,6 +475,17 @@ def test_a_buffer_less_for_a_third_cta(
     assert kernel.metadata.shared == buffers * 32768
 
 
+@pytest.mark.parametrize("rounds", [0, 2, 3])
+def test_two_buffers_of_pieces_for_another_cta(
+    rounds: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ring of 72 KiB leaves a second CTA with two buffers of 16 KiB beside it, not with four,
+    although the sums alone take all registers."""
+    machines_for("sm_90a", monkeypatch, is_crowded=True)
+    kernel = loops.run_sums_of_pieces(rounds, "cpu")
+    assert 104 * 1024 <= kernel.metadata.shared <= 113 * 1024
+
+
 @pytest.mark.parametrize("arch", ["sm_90a"])
 @pytest.mark.parametrize("iterations", [0, 1, 3])
 def test_no_memory_for_two_buffers(iterations: int, arch: str, machines: Any) -> None:
