@@ -4,6 +4,7 @@
 #include "core/bitcode.h"
 #include "gpu_backend/codegen/bit_tests.h"
 #include "gpu_backend/codegen/choice_trees.h"
+#include "gpu_backend/codegen/chosen_constants.h"
 #include "gpu_backend/codegen/clamped_shifts.h"
 #include "gpu_backend/codegen/invariant_divisions.h"
 #include "gpu_backend/codegen/kept_order.h"
@@ -211,6 +212,11 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, callGraph, modules);
+  // Before comparisons become other ones.
+  builder.registerPipelineStartEPCallback(
+      [](llvm::ModulePassManager &ofModule, llvm::OptimizationLevel) {
+        ofModule.addPass(llvm::createModuleToFunctionPassAdaptor(ChangePass<chooseResults>()));
+      });
   // Behind what takes masks out of loops, before tests of two words or bits become one of a vector.
   builder.registerVectorizerStartEPCallback(
       [](llvm::FunctionPassManager &ofFunction, llvm::OptimizationLevel) {

@@ -372,9 +372,12 @@ void Lowering::reserveShared(SharedPlaces places) {
 
 int64_t Lowering::scratchOffset(int64_t sizeBytes) {
   // Small ops use these bytes one after another, or those that a large one needs anyway: there is
-  // no barrier before them.
-  constexpr int64_t kTurnBytes = 8192;
-  const int64_t free = sizeBytes > kTurnBytes ? places_.freeBytes(current_) : 0;
+  // no barrier before them. What runs once can wait at one: four CTAs with a tile of 64 x 64
+  // more than their buffers have no room where four without have.
+  constexpr int64_t kTurnBytes = 8192, kTurnBytesOnce = 2048;
+  const bool isOnce = !current_->getParentOfType<LoopLikeOpInterface>();
+  const int64_t free =
+      sizeBytes > (isOnce ? kTurnBytesOnce : kTurnBytes) ? places_.freeBytes(current_) : 0;
   if (free >= std::min(sizeBytes, scratchBase_) && free != 0) {
     barrier(); // their readers, and those of the scratch above them
     largeBytes_ = std::max(largeBytes_, sizeBytes);

@@ -486,7 +486,9 @@ private:
   /// The lane bits whose lanes share the reading of 2^count tables, each taking the lowest bits of
   /// a table's number; none when it is quicker that every thread reads all.
   llvm::SmallVector<int> lanesForTables(size_t count) const {
-    constexpr int64_t kShuffleCycles = 25;
+    // Where a CTA has many tables it has as many warps, and some of these run while others wait for
+    // a shuffle. A vector for all lanes takes two cycles of shared memory.
+    constexpr int64_t kShuffleCycles = 12, kTablesAtOnce = 2;
     llvm::SmallVector<int> lanes;
     for (int bit = 0; bit < static_cast<int>(layout_.lanes.size()); ++bit)
       if (((along_.lanes | free_.lanes) >> bit & 1) != 0 && lanes.size() < count)
@@ -495,7 +497,7 @@ private:
     const auto parts = static_cast<int64_t>(elements_.front().size());
     const int64_t instructions = combine_.instructions();
     const int64_t times = readings(kept().size());
-    const int64_t alone = tableCost(times, tables, kVector);
+    const int64_t alone = tableCost(times, tables, kTablesAtOnce);
     const int64_t shared = times * (rounds * parts + rounds * instructions / kIssues + parts) +
                            rounds * kShuffleCycles; // each waits for the one before
     if (alone <= shared)

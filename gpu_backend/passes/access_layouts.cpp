@@ -252,7 +252,8 @@ void AccessLayouts::chooseWidths(func::FuncOp function) {
 
 /// What a thread loads for many rows and columns of a tile costs more than the tile's own accesses,
 /// which their masks may make narrow: it has neighbours along both dimensions. Not of vectors whose
-/// elements are scattered: each lane loads one, as lanes that load the same are as much work.
+/// elements are scattered: each lane loads one, as lanes that load the same are as much work. Where
+/// those of all dimensions are, that would be many of the others for a thread.
 void AccessLayouts::takeVectors(Key key, Group &group) {
   const auto found = vectors_.find(key.first);
   if (found == vectors_.end())
@@ -266,7 +267,7 @@ void AccessLayouts::takeVectors(Key key, Group &group) {
   if (loads.times < kManyVectors * times || llvm::is_contained(loads.widths, 0))
     return;
   group.neighbours = loads.widths;
-  if (loads.areScattered[key.second])
+  if (loads.areScattered[key.second] && llvm::is_contained(loads.areScattered, false))
     group.width = 1;
   else
     group.width = std::max(group.width, std::min(unmasked, loads.widths[key.second]));

@@ -311,7 +311,7 @@ bool comesAlongDepth(Value operand, int64_t depthDim, const AxisAnalysis &axes) 
 /// ldmatrix brings four registers, of elements of up to two bytes in either order, of wider ones
 /// only where neighbours lie along K; else each comes by itself.
 ElementCosts elementCosts(tl::DotOp dot, int bytes, const AxisAnalysis &axes) {
-  constexpr int64_t kAlone = 4;
+  constexpr int64_t kAlone = 2;
   const int64_t rank = cast<RankedTensorType>(dot.getB().getType()).getRank();
   const auto cost = [&](Value operand, int64_t depthDim) {
     return bytes == 4 && isLoaded(operand) && !liesAlongDepth(operand, depthDim, axes) ? kAlone : 1;

@@ -154,15 +154,16 @@ bool LayoutChoice::computeCheap(Value value) {
 
 bool LayoutChoice::isCheap(Value value) const { return cheap_.lookup(value); }
 
-/// Whether `value`, of a loop, is cheap to compute from what is there before the loop, and from
-/// small loads of it that take any layout.
-bool LayoutChoice::isCheapInLoop(Value value, Operation *loop, bool fromLoads) const {
+/// Whether `value`, of a loop or a whole function, is cheap to compute from what is there before
+/// it, and from small loads in it that take any layout.
+bool LayoutChoice::isCheapIn(Operation *around, Value value, bool fromLoads) const {
   llvm::SmallSetVector<Value, 16>
       values; // each once: a hash uses its last value twice in each step
   values.insert(value);
   for (size_t i = 0; i < values.size(); ++i) {
     Value each = values[i];
-    if (!isBlock(each) || isCheap(each) || !loop->isAncestor(each.getParentRegion()->getParentOp()))
+    if (!isBlock(each) || isCheap(each) ||
+        !around->isAncestor(each.getParentRegion()->getParentOp()))
       continue;
     Operation *op = each.getDefiningOp();
     if (op && fromLoads && followers_.contains(op))
@@ -180,7 +181,7 @@ bool LayoutChoice::isComputedAgain(Value value, const LinearLayout &layout) cons
   const LinearLayout &own = of(value);
   return loop && layout.registers.size() <= kMostElementBits &&
          (own.lanes != layout.lanes || own.warps != layout.warps) &&
-         isCheapInLoop(value, loop, /*fromLoads=*/false);
+         isCheapIn(loop, value, /*fromLoads=*/false);
 }
 
 bool LayoutChoice::isOpen(Value value) const {
@@ -477,16 +478,20 @@ llvm::SmallVector<Value, 3> LayoutChoice::steppedPointers(Operation *access) con
 
 /// Whether a load, of fewer elements than there are threads, takes the layout in which they are
 /// used (rows of factors, biases): several threads load the same, mostly from the L1 cache, instead
-/// of passing it on through shared memory with its barriers. In a loop, addresses that are computed
-/// from what was loaded before it, or from such a load, do as well, and those that grow by steps.
+/// of passing it on through shared memory with its barriers. Addresses that are computed from such
+/// a load do as well, in a loop those from what was loaded before it, too, and those that grow by
+/// steps.
 /// Those that come iterations early are left to pipelining. What the kernel stores to must not be
 /// loaded by threads that are behind.
 bool LayoutChoice::followsUse(Operation *op) const {
   auto load = dyn_cast<tl::LoadOp>(op);
-  Operation *loopAround = op->getParentOfType<LoopLikeOpInterface>();
+  auto function = op->getParentOfType<func::FuncOp>();
+  Operation *around = op->getParentOfType<LoopLikeOpInterface>();
+  if (!around)
+    around = function;
   const auto isMovable = [&](Value value) {
     return !value || !isBlock(value) || isCheap(value) ||
-           (loopAround && isCheapInLoop(value, loopAround, /*fromLoads=*/true));
+           isCheapIn(around, value, /*fromLoads=*/true);
   };
   if (!load || load.getIsVolatile() || !isMovable(load.getMask()) ||
       blockType(load.getPointer()).getNumElements() > int64_t{32} * options_.numWarps)
@@ -498,7 +503,6 @@ bool LayoutChoice::followsUse(Operation *op) const {
   if (isEarly && !isFactorOfTile(load))
     return false;
   const std::optional<unsigned> loaded = argumentOf(load.getPointer());
-  auto function = op->getParentOfType<func::FuncOp>();
   return loaded && !function
                         .walk([&](Operation *other) {
                           if (!isa<tl::StoreOp>(other) && !tl::isAtomic(other))

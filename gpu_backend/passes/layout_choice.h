@@ -41,7 +41,7 @@ public:
 
 private:
   bool computeCheap(mlir::Value value);
-  bool isCheapInLoop(mlir::Value value, mlir::Operation *loop, bool fromLoads) const;
+  bool isCheapIn(mlir::Operation *around, mlir::Value value, bool fromLoads) const;
   bool isPipelined(mlir::scf::ForOp loop) const;
   llvm::SmallVector<mlir::Value, 3> steppedPointers(mlir::Operation *access) const;
   bool followsUse(mlir::Operation *op) const;

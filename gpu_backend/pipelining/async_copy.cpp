@@ -135,7 +135,7 @@ private:
 /// The layout of a buffer that only threads read, in wide pieces or by ldmatrix, with the swizzle
 /// by which they meet fewer conflicts.
 SharedLayout withFewestConflicts(tl::LoadOp load, const SharedLayout &layout, int copiedBytes) {
-  constexpr int kWideBytes = 8;
+  constexpr int kWideBytes = 4;
   Readers readers;
   if (!readers.find(load.getResult()))
     return layout;

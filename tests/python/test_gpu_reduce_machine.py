@@ -284,12 +284,14 @@ def rows_kernel(x_ptr, out_ptr, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
     tl.store(out_ptr + row, tl.sum(x, 1))
 
 
-@pytest.mark.parametrize(("rows", "warps", "reads"), [(1, 16, 4), (2, 32, 2), (8, 16, 18)])
+@pytest.mark.parametrize(
+    ("rows", "warps", "reads"), [(1, 8, 2), (1, 16, 1), (2, 32, 2), (8, 16, 18)]
+)
 def test_tables_of_warps_are_shared(
     rows: int, warps: int, reads: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All tables of one result are four vectors. Lanes share 32 of two results. Of eight results a
-    thread each combines all tables, which all read then, in two vectors."""
+    """Eight tables of one result are two vectors. Lanes share 16 of them, and 32 of two results. Of
+    eight results a thread each combines all tables, which all read then, in two vectors."""
     monkeypatch.setenv("BLOCKSCOPE_CACHE", "0")
     rng = np.random.default_rng(3)
     x, out = rng.standard_normal((rows, 4096), np.float32), np.zeros(rows, np.float32)

@@ -146,6 +146,115 @@ def test_choices_of_constants(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @triton.jit
+def rounded_to_codes(x_ptr, out_ptr, code_ptr, N: tl.constexpr, STORES: tl.constexpr):
+    """Numbers of four bits and back, as a quantisation does that is tried out."""
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    size = tl.abs(x)
+    code = tl.where(
+        size <= 0.25, 0, tl.where(size < 0.75, 1, tl.where(size <= 1.25, 2, tl.where(
+            size < 1.75, 3, tl.where(size <= 2.5, 4, tl.where(
+                size < 3.5, 5, tl.where(size <= 5.0, 6, 7)))))))  # fmt: skip
+    code = code.to(tl.uint8)
+    sign = tl.where(x >= 0.0, 0, 1).to(tl.uint8)
+    if STORES:
+        tl.store(code_ptr + i, code | (sign << 3))
+    back = tl.where(code == 4, 2, tl.where(code == 5, 3, tl.where(code == 6, 4, 6))).to(tl.float32)
+    back = tl.where(code == 3, 1.5, back)
+    back = tl.where(code == 2, 1.0, back)
+    back = tl.where(code == 1, 0.5, back)
+    back = tl.where(code == 0, 0.0, back).to(tl.float16)
+    tl.store(out_ptr + i, back * tl.where(sign == 0, 1, -1).to(tl.float16))
+
+
+@pytest.mark.parametrize("stores", [False, True])
+def test_results_of_choices_are_chosen(stores: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels = machine_backend.record(monkeypatch, "sm_90a")
+    edges = torch.tensor([0.0, 0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5.0, 9.0, float("inf")])
+    near = torch.cat([edges.nextafter(torch.tensor(0.0)), edges, edges.nextafter(edges + 1)])
+    x = torch.cat([near, -near, torch.tensor([float("nan")])])
+    x = torch.cat([x, torch.randn(128 - len(x)) * 3])
+    out, codes = torch.zeros(128).half(), torch.zeros(128).to(torch.uint8)
+    rounded_to_codes[(1,)](x, out, codes, N=128, STORES=stores)
+    size, values = x.abs(), torch.tensor([0.0, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0])
+    want = torch.full((128,), 7)
+    for code, limit in reversed(list(enumerate([0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5.0]))):
+        want = torch.where(size <= limit if code % 2 == 0 else size < limit, code, want)
+    sign = (~(x >= 0)).long()
+    assert torch.equal(out.double(), (values[want] * (1 - 2 * sign)).double())
+    if stores:
+        assert torch.equal(codes.long(), want | (sign << 3))
+    else:  # seven limits and a sign, and no code
+        assert len(re.findall(r"setp\.", kernels[0].asm["ptx"])) <= 9
+
+
+@triton.jit
+def steps_of_choices(x_ptr, out_ptr, N: tl.constexpr):
+    """Choices in all orders: of two numbers, inverted, of those that are themselves chosen, and by
+    conditions that are computed of them."""
+    i = tl.arange(0, N)
+    x = tl.load(x_ptr + i)
+    first = tl.where(x > 3, tl.where(x > 7, tl.where(x > 11, 5, -2), 9), 4)
+    second = tl.where(first == 9, x, first * 3 - 1)
+    third = tl.where((first & 1) == 1, tl.where(x == 5, 1, 2), 3)
+    fourth = tl.where(first > 4, 8, tl.where(third == 3, 6, 7))
+    tl.store(out_ptr + i, second)
+    tl.store(out_ptr + N + i, third * 16 + fourth)
+    tl.store(out_ptr + 2 * N + i, (first << 2) ^ (first >> 1))
+
+
+def test_choices_of_all_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine_backend.record(monkeypatch, "sm_90a")
+    x = torch.randint(-3, 16, (128,), dtype=torch.int32)
+    out = torch.zeros(3, 128, dtype=torch.int32)
+    steps_of_choices[(1,)](x, out, N=128)
+    where = torch.where
+    first = where(x > 3, where(x > 7, where(x > 11, 5, -2), 9), 4)
+    third = where((first & 1) == 1, where(x == 5, 1, 2), 3)
+    fourth = where(first > 4, 8, where(third == 3, 6, 7))
+    want = [where(first == 9, x, first * 3 - 1), third * 16 + fourth, (first << 2) ^ (first >> 1)]
+    assert torch.equal(out, torch.stack(want).to(torch.int32))
+
+
+@triton.jit
+def pairs_of_scattered(at_ptr, row_ptr, value_ptr, out_ptr, K, D: tl.constexpr, B: tl.constexpr):
+    """A Gram matrix of sparse columns: what is loaded for rows and columns lies anywhere."""
+    first = tl.program_id(0) * B + tl.arange(0, B)
+    second = tl.program_id(1) * B + tl.arange(0, B)
+    a = tl.load(at_ptr + first, mask=first < K, other=0)
+    b = tl.load(at_ptr + second, mask=second < K, other=0)
+    total = tl.zeros((B, B), tl.float32)
+    for p in tl.static_range(D):
+        row_a = tl.load(row_ptr + a * D + p, mask=first < K, other=-1)
+        value_a = tl.load(value_ptr + a * D + p, mask=first < K, other=0.0)
+        for q in tl.static_range(D):
+            row_b = tl.load(row_ptr + b * D + q, mask=second < K, other=-2)
+            value_b = tl.load(value_ptr + b * D + q, mask=second < K, other=0.0)
+            equal = (row_a[:, None] == row_b[None, :]).to(tl.float32)
+            total += equal * value_a[:, None] * value_b[None, :]
+    inside = (first < K)[:, None] & (second < K)[None, :]
+    tl.store(out_ptr + first[:, None] * K + second[None, :], total, mask=inside)
+
+
+@pytest.mark.parametrize("k", [64, 48, 37])
+def test_scattered_numbers_are_loaded_where_they_are_used(
+    k: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = machine_backend.record(monkeypatch, "sm_90a")
+    at = torch.randperm(100)[:k].to(torch.int32)
+    rows, values = torch.randint(0, 9, (100, 3), dtype=torch.int32), torch.randn(100, 3)
+    out = torch.zeros(k, k)
+    pairs_of_scattered[(-(-k // 32),) * 2](at, rows, values, out, k, D=3, B=32, num_warps=4)
+    dense = torch.zeros(9, k, dtype=torch.float64)
+    for p in range(3):
+        place = rows[at.long(), p].long(), torch.arange(k)
+        dense.index_put_(place, values[at.long(), p].double(), accumulate=True)
+    torch.testing.assert_close(out.double(), dense.T @ dense, rtol=1e-5, atol=1e-5)
+    if k % 16 == 0:  # whole vectors are stored
+        assert "shfl" not in kernels[0].asm["ptx"] and "bar.sync" not in kernels[0].asm["ptx"]
+
+
+@triton.jit
 def mixed_rows(x_ptr, p_ptr, y_ptr, length, N: tl.constexpr, BLOCK: tl.constexpr):
     n = tl.arange(0, N)
     p = tl.reshape(tl.load(p_ptr + tl.arange(0, N * N)), (N, N))

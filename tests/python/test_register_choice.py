@@ -121,6 +121,17 @@ def scaled_rows(x_ptr, scale_ptr, shift_ptr, out_ptr, SIZE: tl.constexpr, BLOCK:
 
 
 @blockscope.jit
+def products_along_rows(x_ptr, y_ptr, out_ptr, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    row, column = tl.program_id(0) * ROWS + tl.arange(0, ROWS), tl.arange(0, BLOCK)
+    at = row[:, None] * BLOCK + column[None, :]
+    x, y = tl.load(x_ptr + at).to(tl.float32), tl.load(y_ptr + at).to(tl.float32)
+    tl.store(out_ptr + row, tl.sum(x * y, 1))
+
+
+LONG_ROWS = (tl.bfloat16, tl.bfloat16, tl.float32), {"ROWS": 16, "BLOCK": 1024, "num_warps": 8}
+
+
+@blockscope.jit
 def composed(left_a, left_b, right_a, right_b):
     return left_a * right_a, right_a * left_b + right_b
 
@@ -149,12 +160,12 @@ def test_several_small_programs_more_run_with_few_registers_less():
 
 
 def test_few_registers_less_let_more_programs_run():
-    """16 warps: four programs on a multiprocessor have 32 registers a thread, three have 40."""
-    types = (tl.bfloat16,) * 4
-    kernel = compiled(scaled_rows, *types, SIZE=4096, BLOCK=4096, num_warps=16)
-    assert ".minnctapersm 4" in kernel.asm["ptx"]
-    assert kernel.n_regs <= 32 and kernel.n_spills == 0
-    kernel = compiled(scaled_rows, *types, SIZE=4096, BLOCK=4096, num_warps=16, maxnreg=64)
+    """Eight warps: six programs on a multiprocessor have 40 registers a thread, five have 48."""
+    types, sizes = LONG_ROWS
+    kernel = compiled(products_along_rows, *types, **sizes)
+    assert ".minnctapersm 6" in kernel.asm["ptx"]
+    assert kernel.n_regs <= 40 and kernel.n_spills == 0
+    kernel = compiled(products_along_rows, *types, **sizes, maxnreg=64)
     assert ".minnctapersm" not in kernel.asm["ptx"]
 
 
@@ -321,8 +332,9 @@ def test_registers_far_below_the_demand_are_not_tried(monkeypatch, tmp_path):
     kernel = compiled(products_of_rows, *types, ROWS=128, BLOCK=128, num_warps=4)
     assert 32 < kernel.n_regs < 48, "one program more would have at most 32"
     assert count() == 3, "with its loads pinned, and with as many programs said aloud"
-    compiled(scaled_rows, *(tl.bfloat16,) * 4, SIZE=4096, BLOCK=4096, num_warps=16)
-    assert count() == 5
+    types, sizes = LONG_ROWS
+    compiled(products_along_rows, *types, **sizes)
+    assert count() == 6
 
 
 def test_one_program_more_is_tried_and_no_further_ones(monkeypatch, tmp_path):
@@ -334,14 +346,14 @@ def test_one_program_more_is_tried_and_no_further_ones(monkeypatch, tmp_path):
 
 
 def test_a_fifth_of_the_registers_less_is_tried_where_values_fit(monkeypatch, tmp_path):
-    """Both take 40 registers, of which 32 would let more programs run. The values of the first one
-    have room there."""
+    """One takes 48 registers, the other one 40. With a step less more programs would run. The
+    values of the first one have room there."""
     count = runs_of_ptxas(monkeypatch, tmp_path)
-    types = (tl.bfloat16,) * 4
-    kernel = compiled(scaled_rows, *types, SIZE=4096, BLOCK=4096, num_warps=16)
-    assert kernel.n_regs == 32 and count() == 2
-    kernel = compiled(scaled_rows, *types, SIZE=2048, BLOCK=2048, num_warps=4)
-    assert kernel.n_regs == 40 and count() == 4, "with as many programs said aloud"
+    types, sizes = LONG_ROWS
+    kernel = compiled(products_along_rows, *types, **sizes)
+    assert kernel.n_regs <= 40 and count() == 3, "with its loads pinned, too"
+    kernel = compiled(scaled_rows, *(tl.bfloat16,) * 4, SIZE=2048, BLOCK=2048, num_warps=4)
+    assert kernel.n_regs == 40 and count() == 5, "with as many programs said aloud"
 
 
 @blockscope.jit
