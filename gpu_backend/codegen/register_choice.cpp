@@ -38,7 +38,7 @@ private:
   static constexpr Limits kForLoads{.work = 0.94, .alone = kClearly},
       kForHalf{.work = 0.76, .alone = kClearly},
       kForCta{.work = 0.94, .alone = 1.01, .time = 0.945},
-      kForThirdMore{.work = 0.94, .alone = 1.1, .time = 0.945},
+      kForThirdMore{.work = 0.94, .alone = 1.1, .time = 0.96},
       kForPtx{.work = 0.97, .alone = kClearly};
 
   void sparesRounds() {

@@ -1,6 +1,7 @@
 // Names for kernels of any name, programs with a time limit, fatal errors of LLVM that a process
 // survives, PTX that ptxas gets wrong.
 #include "core/guarded.h"
+#include "gpu_backend/codegen/cta_counts.h"
 #include "gpu_backend/codegen/ptxas_mistakes.h"
 #include "gpu_backend/codegen/register_demand.h"
 #include "gpu_backend/codegen/run_program.h"
@@ -121,6 +122,30 @@ TEST(RegisterDemand, CountsWhatLivesAtOnce) {
 ProgramEnd runShell(const std::string &text, int seconds,
                     const std::function<bool()> &isInterrupted = {}) {
   return runProgram("/bin/sh", {"sh", "-c", text}, {}, "/dev/null", seconds, isInterrupted);
+}
+
+/// So many values of 32 bits that live at once.
+std::string valuesAtOnce(int count) {
+  std::string made, used;
+  for (int i = 1; i <= count; ++i) {
+    made += "\tld.global.b32 \t%r" + std::to_string(i) + ", [%rd1];\n";
+    used += "\tst.global.b32 \t[%rd1], %r" + std::to_string(i) + ";\n";
+  }
+  return "{\n" + made + used + "\tret;\n}\n";
+}
+
+TEST(CtaCounts, OneThatIsFarWhereAllValuesHaveRoom) {
+  GpuKernel kernel;
+  kernel.target = *GpuTarget::parse("sm_90a");
+  kernel.numWarps = 4;
+  kernel.registers = 160; // three CTAs; four have 128
+  kernel.ptx = valuesAtOnce(100);
+  EXPECT_EQ(oneCtaMoreIfItFits(kernel), 4);
+  kernel.ptx = valuesAtOnce(150);
+  EXPECT_EQ(oneCtaMoreIfItFits(kernel), std::nullopt);
+  kernel.registers = 168; // too far, whatever the values
+  kernel.ptx = valuesAtOnce(100);
+  EXPECT_EQ(oneCtaMoreIfItFits(kernel), std::nullopt);
 }
 
 TEST(RunProgram, TellsHowItEnded) {
