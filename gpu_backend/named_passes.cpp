@@ -5,6 +5,7 @@
 #include "core/passes/licm.h"
 #include "gpu_backend/ir/tlg_dialect.h"
 #include "gpu_backend/passes/block_choices.h"
+#include "gpu_backend/passes/element_loops.h"
 #include "gpu_backend/passes/joined_accesses.h"
 #include "gpu_backend/passes/merge_reductions.h"
 #include "gpu_backend/passes/order_wgmma.h"
@@ -110,6 +111,11 @@ constexpr FunctionPass kUnrollLoops{
     "UnrollLoopsPass", "tlg-unroll-loops",
     "make several iterations one where tl.loop_unroll_factor says so, and of short loops all",
     /*needsLayouts=*/false, unrollLoops};
+
+constexpr FunctionPass kLoopOverElements{
+    "LoopOverElementsPass", "tlg-loop-over-elements",
+    "do a few elements of a thread at a time where code for each is long",
+    /*needsLayouts=*/false, loopOverElements};
 
 constexpr FunctionPass kSplitWholeTiles{
     "SplitWholeTilesPass", "tlg-split-whole-tiles",
@@ -384,6 +390,7 @@ void build(OpPassManager &manager, llvm::StringRef arch, int numWarps, int numSt
   manager.addPass(std::make_unique<Named<kShareLoads>>());
   manager.addPass(std::make_unique<Named<kCountLoops>>());
   manager.addPass(std::make_unique<Named<kUnrollLoops>>());
+  manager.addPass(std::make_unique<Named<kLoopOverElements>>());
   manager.addPass(std::make_unique<Named<kSplitWholeTiles>>());
   manager.addPass(std::make_unique<Named<kCarryScalars>>());
   manager.addPass(std::make_unique<SplitClusterPass>());
@@ -429,6 +436,7 @@ void registerGpuPasses() {
     PassRegistration<Named<kShareLoads>>();
     PassRegistration<Named<kCountLoops>>();
     PassRegistration<Named<kUnrollLoops>>();
+    PassRegistration<Named<kLoopOverElements>>();
     PassRegistration<Named<kSplitWholeTiles>>();
     PassRegistration<Named<kCarryScalars>>();
     PassRegistration<SplitClusterPass>();

@@ -66,6 +66,9 @@ inline constexpr llvm::StringLiteral kBlocksLeftLoopsAttribute = "tlg.blocks_lef
 inline constexpr llvm::StringLiteral kKeepBlocksAttribute = "tlg.keep_blocks_in_loops";
 /// The module's unit attribute that says that buffers share bytes wherever they can.
 inline constexpr llvm::StringLiteral kTogetherAttribute = "tlg.buffers_together";
+
+/// At a loop that no kernel has: over parts of its blocks (passes/element_loops).
+inline constexpr llvm::StringLiteral kOfElementsAttribute = "tlg.of_elements";
 /// The module's unit attribute that says to do without TMA.
 inline constexpr llvm::StringLiteral kNoTmaAttribute = "tlg.no_tma";
 /// The module's unit attribute that says that any two arguments may overlap in memory, but for the

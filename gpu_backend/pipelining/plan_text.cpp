@@ -97,6 +97,9 @@ std::string loadText(const LoopPlan &loop, const LoadPlan &load) {
 }
 
 std::string loopText(const LoopPlan &loop) {
+  if (loop.loop->hasAttr(tlg::kOfElementsAttribute))
+    return "elements " + placeOf(loop.loop) +
+           ": a few of a thread at a time, as code for each is long\n";
   std::string text = "loop " + placeOf(loop.loop) + ": ";
   if (loop.why != LoadReason::None)
     return text + "not pipelined: " + reasonText(loop, {}) + "\n";

@@ -54,7 +54,8 @@ def test_every_pass_is_dumped(
     names = [name for name in dumped if not name.endswith("mark-loops")]  # around other passes
     assert names[:2] == ["blk-hints", "blk-simplify"]
     assert names[5:] == [
-        "tlg-share-loads", "tlg-count-loops", "tlg-unroll-loops", "tlg-split-whole-tiles",
+        "tlg-share-loads", "tlg-count-loops", "tlg-unroll-loops", "tlg-loop-over-elements",
+        "tlg-split-whole-tiles",
         "tlg-carry-scalars",
         "tlg-split-cluster",
         "tlg-assign-layouts", "cse",

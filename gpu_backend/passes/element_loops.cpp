@@ -1,0 +1,207 @@
+#include "gpu_backend/passes/element_loops.h"
+
+#include "core/ir/facts.h"
+#include "core/ir/tl_dialect.h"
+#include "gpu_backend/ir/tlg_dialect.h"
+#include "gpu_backend/passes/disjoint_arguments.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace blockscope::gpu {
+namespace {
+
+/// A kernel that is one piece of code over blocks of one size.
+class ElementCode {
+public:
+  explicit ElementCode(func::FuncOp function) : function_(function) {}
+
+  /// Whether it is of that kind, and its loads may come behind its stores.
+  bool match() {
+    if (!llvm::hasSingleElement(function_.getBody()))
+      return false;
+    for (Operation &op : function_.getBody().front().without_terminator())
+      if (!add(&op))
+        return false;
+    return size_ != 0 && !stores_.empty() && mayPassStores();
+  }
+
+  int64_t size() const { return size_; }
+
+  /// The widest element that is loaded or stored, in bytes.
+  int64_t elementBytes() const { return bytes_; }
+
+  /// About how many instructions an element takes.
+  int64_t instructions() const {
+    // ptxas makes 20 to 60 of a quotient or function of float64, LLVM's and ptxas's ways for
+    // float32 take a few.
+    constexpr int64_t kFunction = 8, kFunctionOf64 = 40;
+    int64_t sum = 0;
+    for (Operation *op : ops_) {
+      const OpFacts *facts = tl::factsOf(op);
+      if (!tl::isElementwise(op) || (facts && facts->cost == OpCost::Free))
+        continue;
+      const bool isSimple = facts && facts->cost <= OpCost::Simple;
+      const bool is64 = getElementTypeOrSelf(op->getResult(0).getType()).isF64();
+      sum += isSimple ? 1 : is64 ? kFunctionOf64 : kFunction;
+    }
+    return sum;
+  }
+
+  /// The most words of numbers that are held for an element at a time.
+  int64_t words() const {
+    llvm::DenseSet<Value> live;
+    int64_t now = 0, most = 0;
+    const auto wordsOf = [](Value value) -> int64_t {
+      const auto block = dyn_cast<RankedTensorType>(value.getType());
+      auto number = block ? dyn_cast<FloatType>(block.getElementType()) : FloatType();
+      return !number || value.getDefiningOp<arith::ConstantOp>() ||
+                     value.getDefiningOp<tl::SplatOp>()
+                 ? 0
+                 : (number.getWidth() + 31) / 32;
+    };
+    for (Operation *op : llvm::reverse(ops_)) {
+      for (Value result : op->getResults())
+        if (live.erase(result))
+          now -= wordsOf(result);
+      for (Value operand : op->getOperands())
+        if (live.insert(operand).second)
+          now += wordsOf(operand);
+      most = std::max(most, now);
+    }
+    return most;
+  }
+
+  /// Makes the loop, each iteration of which does `part` elements.
+  void loop(int64_t part) {
+    for (const auto &[loaded, stored] : pairs_)
+      requireDisjoint(function_, loaded, stored);
+    OpBuilder builder(ops_.front());
+    const Location where = accesses_.front()->getLoc();
+    const auto i32 = [&](int64_t value) {
+      return arith::ConstantOp::create(builder, where,
+                                       builder.getI32IntegerAttr(static_cast<int32_t>(value)));
+    };
+    builder.setInsertionPoint(function_.getBody().front().getTerminator());
+    auto loop = scf::ForOp::create(builder, where, i32(0), i32(size_), i32(part));
+    loop->setAttr(tlg::kOfElementsAttribute, builder.getUnitAttr());
+    builder.setInsertionPointToStart(loop.getBody());
+    const auto ofPart = [&](Type type) -> Type {
+      const auto block = dyn_cast<RankedTensorType>(type);
+      return block ? RankedTensorType::get({part}, block.getElementType()) : type;
+    };
+    IRMapping map;
+    for (Operation *op : ops_) {
+      if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+        auto value = cast<DenseElementsAttr>(constant.getValue());
+        const auto type = cast<RankedTensorType>(ofPart(constant.getType()));
+        map.map(
+            op->getResult(0),
+            arith::ConstantOp::create(builder, op->getLoc(), value.resizeSplat(type)).getResult());
+        continue;
+      }
+      if (auto range = dyn_cast<tl::RangeOp>(op)) {
+        const auto type = cast<RankedTensorType>(ofPart(range.getType()));
+        const auto start = static_cast<int32_t>(range.getStart());
+        Value numbers = tl::RangeOp::create(builder, op->getLoc(), type, start,
+                                            start + static_cast<int32_t>(part));
+        Value begin = tl::SplatOp::create(builder, op->getLoc(), type, loop.getInductionVar());
+        map.map(op->getResult(0),
+                arith::AddIOp::create(builder, op->getLoc(), begin, numbers).getResult());
+        continue;
+      }
+      Operation *copy = builder.clone(*op, map);
+      for (Value result : copy->getResults())
+        result.setType(ofPart(result.getType()));
+    }
+    for (Operation *op : llvm::reverse(ops_))
+      op->erase();
+  }
+
+private:
+  bool add(Operation *op) {
+    bool hasBlocks = false;
+    for (const auto &types : {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+      for (Type type : types)
+        if (auto block = dyn_cast<RankedTensorType>(type)) {
+          if (block.getRank() != 1 || (size_ != 0 && block.getDimSize(0) != size_))
+            return false;
+          size_ = block.getDimSize(0);
+          hasBlocks = true;
+        }
+    if (op->getNumRegions() != 0)
+      return false;
+    if (!hasBlocks)
+      return isPure(op);
+    ops_.push_back(op);
+    if (auto load = dyn_cast<tl::LoadOp>(op)) {
+      if (load.getIsVolatile())
+        return false;
+      accesses_.push_back(op);
+      loads_.push_back(load.getPointer());
+      return note(load.getType());
+    }
+    if (auto store = dyn_cast<tl::StoreOp>(op)) {
+      accesses_.push_back(op);
+      stores_.push_back(store.getPointer());
+      return note(store.getValue().getType());
+    }
+    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+      const auto value = dyn_cast<DenseElementsAttr>(constant.getValue());
+      return value && value.isSplat();
+    }
+    return isa<tl::SplatOp, tl::RangeOp>(op) || (tl::isElementwise(op) && isPure(op));
+  }
+
+  bool note(Type type) {
+    const auto block = dyn_cast<RankedTensorType>(type);
+    if (!block)
+      return false;
+    bytes_ = std::max<int64_t>(bytes_, tlg::elementBytes(block));
+    return true;
+  }
+
+  bool mayPassStores() {
+    for (Value load : loads_)
+      for (Value store : stores_) {
+        const std::optional<unsigned> loaded = argumentOf(load), stored = argumentOf(store);
+        if (!loaded || !stored || mayOverlap(function_, *loaded, *stored))
+          return false;
+        pairs_.insert({*loaded, *stored});
+      }
+    return true;
+  }
+
+  func::FuncOp function_;
+  llvm::SmallVector<Operation *> ops_; ///< of blocks
+  llvm::SmallVector<Operation *> accesses_;
+  llvm::SmallVector<Value> loads_, stores_;
+  llvm::SmallSetVector<std::pair<unsigned, unsigned>, 8> pairs_; ///< of arguments
+  int64_t size_ = 0, bytes_ = 1;
+};
+
+} // namespace
+
+void loopOverElements(func::FuncOp function) {
+  constexpr int64_t kLongCode = 2000, kManyWords = 160, kVectorBytes = 16;
+  auto warps =
+      function->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>(tlg::kNumWarpsAttribute);
+  ElementCode code(function);
+  if (!warps || !code.match())
+    return;
+  const int64_t threads = 32 * warps.getInt(), elements = code.size() / threads;
+  const int64_t part = threads * std::max<int64_t>(1, kVectorBytes / code.elementBytes());
+  if (elements * code.instructions() >= kLongCode && elements * code.words() >= kManyWords &&
+      2 * part <= code.size())
+    code.loop(part);
+}
+
+} // namespace blockscope::gpu
