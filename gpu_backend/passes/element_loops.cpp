@@ -158,7 +158,9 @@ private:
       const auto value = dyn_cast<DenseElementsAttr>(constant.getValue());
       return value && value.isSplat();
     }
-    return isa<tl::SplatOp, tl::RangeOp>(op) || (tl::isElementwise(op) && isPure(op));
+    // A hint tells of a block's first element, which a part of it may not have.
+    return isa<tl::SplatOp, tl::RangeOp>(op) ||
+           (tl::isElementwise(op) && isPure(op) && !isa<tl::HintOp>(op));
   }
 
   bool note(Type type) {
@@ -192,12 +194,14 @@ private:
 
 void loopOverElements(func::FuncOp function) {
   constexpr int64_t kLongCode = 2000, kManyWords = 160, kVectorBytes = 16;
-  auto warps =
-      function->getParentOfType<ModuleOp>()->getAttrOfType<IntegerAttr>(tlg::kNumWarpsAttribute);
+  auto module = function->getParentOfType<ModuleOp>();
+  const auto warps = module->getAttrOfType<IntegerAttr>(tlg::kNumWarpsAttribute),
+             ctas = module->getAttrOfType<IntegerAttr>(tlg::kNumCtasAttribute);
   ElementCode code(function);
   if (!warps || !code.match())
     return;
-  const int64_t threads = 32 * warps.getInt(), elements = code.size() / threads;
+  const int64_t threads = 32 * warps.getInt() * (ctas ? ctas.getInt() : 1),
+                elements = code.size() / threads;
   const int64_t part = threads * std::max<int64_t>(1, kVectorBytes / code.elementBytes());
   if (elements * code.instructions() >= kLongCode && elements * code.words() >= kManyWords &&
       2 * part <= code.size())

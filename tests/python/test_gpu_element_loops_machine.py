@@ -19,10 +19,15 @@ pytestmark = pytest.mark.skipif(
 
 
 @triton.jit
-def derivatives(s_ptr, k_ptr, t_ptr, out_ptr, more_ptr, last_ptr, n, BLOCK: tl.constexpr):
+def derivatives(
+    s_ptr, k_ptr, t_ptr, out_ptr, more_ptr, last_ptr, n, BLOCK: tl.constexpr,
+    HINT: tl.constexpr = False,
+):  # fmt: skip
     """Options' prices and what these depend on: all the results of an element are held until the
     last one is known."""
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    if HINT:
+        at = tl.multiple_of(at, BLOCK)
     inside = at < n
     s = tl.load(s_ptr + at, mask=inside, other=1.0)
     k = tl.load(k_ptr + at, mask=inside, other=1.0)
@@ -98,3 +103,14 @@ def test_results_over_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
         for result, each in zip((out, more, last), want, strict=True):
             torch.testing.assert_close(result, each, rtol=1e-6, atol=1e-7)
         assert "a few of a thread" not in kernels[-1].asm["plan"]
+
+
+def test_what_hints_tell_of_is_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block's first element is a multiple, those of its parts are not."""
+    kernels = machine_backend.record(monkeypatch, "sm_90a")
+    inputs = options(1024, torch.float64)
+    results = [torch.zeros_like(inputs[0]) for _ in range(3)]
+    derivatives[(2,)](*inputs, *results, 1024, BLOCK=512, HINT=True, num_warps=1)
+    for result, want in zip(results, wanted(*inputs), strict=True):
+        torch.testing.assert_close(result, want, rtol=1e-6, atol=1e-7)
+    assert "a few of a thread" not in kernels[0].asm["plan"]
