@@ -132,6 +132,14 @@ def test_a_small_picture_cuts_no_control(viewer, broken, tmp_path):
     assert columns.size and columns.max() < panel.shape[1] - 16
 
 
+def test_a_reader_that_has_enough_is_told_nothing(viewer, broken):
+    done = subprocess.run(
+        ["sh", "-c", f"trap '' PIPE; '{viewer}' '{broken}' --csv heat | head -n 1"],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert done.stderr == "" and len(done.stdout.splitlines()) == 1
+
+
 def test_tables_come_as_csv(viewer, broken):
     done = subprocess.run(
         [viewer, broken, "--csv", "ops"], capture_output=True, text=True, timeout=60, check=True

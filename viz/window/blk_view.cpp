@@ -11,8 +11,10 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <new>
 #include <optional>
@@ -333,10 +335,11 @@ std::string choose(const Options &options, const TraceModel &model, Selection &s
   return "";
 }
 
+/// A reader that has what it wants (`| head`) is told nothing.
 int print(const std::string &text) {
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0
-             ? 0
-             : fail("cannot write the table");
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
+    return 0;
+  return errno == EPIPE ? 1 : fail("cannot write the table: " + std::string(std::strerror(errno)));
 }
 
 int wrongTable(const Options &options, const char *expected) {

@@ -370,7 +370,7 @@ def blockscope_parser(command: str | None = None) -> argparse.ArgumentParser:
     compile.add_argument("--json", action="store_true",
                          help="print all as JSON when the file has run")  # fmt: skip
     compile.add_argument("-o", "--output", metavar="FOLDER",
-                         help="write what --emit names to files there")  # fmt: skip
+                         help="write what --emit names, else PTX, to files there")  # fmt: skip
     _add_script(compile)
 
     verify = add(

@@ -214,11 +214,10 @@ def compile_script(script: Runs, options: argparse.Namespace) -> int:
     check_tools()
     if options.emit == "cubin" and options.output is None:
         raise UsageError("--emit cubin gives binary files; name a folder for them with -o FOLDER")
-    if options.json and (options.emit is not None or options.time):
-        raise UsageError("--json prints what it has as JSON, without --emit and --time")
+    if options.json and (options.emit is not None or options.output is not None or options.time):
+        raise UsageError("--json prints what it has as JSON, without --emit, -o and --time")
     if options.output is not None:
-        if options.emit is None:
-            raise UsageError("-o needs --emit STAGE: what to write")
+        options.emit = options.emit or "ptx"
         try:
             Path(options.output).mkdir(parents=True, exist_ok=True)
         except OSError as error:
