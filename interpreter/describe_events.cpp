@@ -75,10 +75,14 @@ int64_t distanceOf(const Allocation &allocation, int64_t offset, int64_t size) {
 
 std::string outOfBoundsHint(const Access &access, const Allocation &allocation, int64_t offset,
                             int64_t lanes, bool isMasked) {
-  constexpr int64_t kWrapMargin = int64_t{1} << 30, kUnsignedEnd = int64_t{1} << 32;
+  constexpr int64_t kWrapMargin = int64_t{1} << 30, kUnsignedEnd = int64_t{1} << 32,
+                    kFar = int64_t{1} << 24;
   const int64_t element = offset / std::max(1, access.elementBytes);
   if (element < -kWrapMargin)
     return "the offset wrapped in int32: convert to tl.int64 before the multiplication";
+  if (element < -kFar && element < -4 * allocation.storageBytes / std::max(1, access.elementBytes))
+    return "the offset is far below 0: if it wrapped in int32, convert to tl.int64 before the "
+           "multiplication";
   if (offset < 0)
     return "the offset is negative: does the mask also exclude what lies before the start?";
   if (element > kUnsignedEnd - kWrapMargin && element < kUnsignedEnd)
