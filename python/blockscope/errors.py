@@ -126,11 +126,14 @@ class SourceNotFound(CompilationError, OSError):
 class OutOfResources(TritonError):
     """A kernel that needs more of a hardware resource than there is."""
 
-    def __init__(self, required: Any, limit: Any, name: str, where: str = "") -> None:
+    def __init__(
+        self, required: Any, limit: Any, name: str, where: str = "", has_stages: bool = True
+    ) -> None:
         self.required = required
         self.limit = limit
         self.name = name
         self.where = where  # the kernel and its line, where it is known
+        self.has_stages = has_stages  # whether fewer of them may need less, as far as is known
         super().__init__(required, limit, name)
 
     _HINTS: ClassVar[dict[str, str]] = {
@@ -143,6 +146,8 @@ class OutOfResources(TritonError):
 
     def __str__(self) -> str:
         hint = self._HINTS.get(self.name, "smaller blocks or fewer stages need less")
+        if self.name == "shared memory" and not self.has_stages:
+            hint = "smaller blocks need less"
         return (
             f"{self.where + ': ' if self.where else ''}"
             f"out of resource: {self.name}, required: {self.required}, "

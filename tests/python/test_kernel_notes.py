@@ -202,10 +202,14 @@ def test_a_dot_without_tensor_memory_is_noted_where_the_target_has_it():
 
 
 def test_a_dot_that_reads_its_operand_across_banks():
+    kernel, found = of_dot(
+        F32, PRECISION="tf32", size=(64, 128, 64), arch="sm_80", options={"num_stages": 1}
+    )
+    assert found[1:] == [("warning", "bank-conflict", DOT)]
+    assert "bank conflicts where a block is read from shared memory" in kernel.notes[1]["message"]
+    assert "along K" in kernel.notes[1]["hint"]
     kernel, found = of_dot(F32, PRECISION="tf32", size=(64, 64, 32), arch="sm_80")
-    assert found == [("warning", "bank-conflict", DOT)]
-    assert "bank conflicts where a block is read from shared memory" in kernel.notes[0]["message"]
-    assert "along K" in kernel.notes[0]["hint"]
+    assert found == []  # copies lie as it reads them
     kernel, found = of_dot(F16, size=(64, 64, 32), arch="sm_80")  # ldmatrix.trans
     assert found == []
 
@@ -499,7 +503,8 @@ def test_compile_says_what_does_not_fit_its_target(tmp_path):
     first, second = (line for line in done.stdout.splitlines() if line.startswith("huge("))
     error = "out of resource: shared memory, required: 262144, hardware limit: 101376"
     assert f"for sm_86, 4 warps: error: {error}" in first and "error" not in second
-    assert "  hint: smaller blocks or fewer stages (num_stages) need less\n" in done.stdout
+    # No loop of it is pipelined, so fewer stages are no help.
+    assert "  hint: smaller blocks need less\n" in done.stdout
 
 
 def test_errors_name_the_option_that_helps():

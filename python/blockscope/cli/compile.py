@@ -134,7 +134,10 @@ def shortage(kernel: Any) -> OutOfResources | None:
         return None
     target = _core.gpu.target_of_capability(kernel.target.arch)
     if kernel.metadata.shared > target["shared_bytes"]:
-        return OutOfResources(kernel.metadata.shared, target["shared_bytes"], "shared memory")
+        return OutOfResources(
+            kernel.metadata.shared, target["shared_bytes"], "shared memory",
+            has_stages="ring: " in kernel.asm["plan"],
+        )  # fmt: skip
     registers = registers_of_cta(target, kernel.data["registers"], kernel.metadata.num_warps)
     if registers > target["registers"]:
         return OutOfResources(registers, target["registers"], "registers")
