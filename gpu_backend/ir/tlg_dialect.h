@@ -66,8 +66,8 @@ inline constexpr llvm::StringLiteral kBlocksLeftLoopsAttribute = "tlg.blocks_lef
 inline constexpr llvm::StringLiteral kKeepBlocksAttribute = "tlg.keep_blocks_in_loops";
 /// The module's unit attribute that says that buffers share bytes wherever they can.
 inline constexpr llvm::StringLiteral kTogetherAttribute = "tlg.buffers_together";
-
-/// At a loop that no kernel has: over parts of its blocks (passes/element_loops).
+/// The unit attribute of a loop that is not the kernel's own: it goes over parts of its blocks
+/// (passes/element_loops).
 inline constexpr llvm::StringLiteral kOfElementsAttribute = "tlg.of_elements";
 /// The module's unit attribute that says to do without TMA.
 inline constexpr llvm::StringLiteral kNoTmaAttribute = "tlg.no_tma";

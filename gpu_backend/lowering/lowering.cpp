@@ -372,8 +372,8 @@ void Lowering::reserveShared(SharedPlaces places) {
 
 int64_t Lowering::scratchOffset(int64_t sizeBytes) {
   // Small ops use these bytes one after another, or those that a large one needs anyway: there is
-  // no barrier before them. What runs once can wait at one: four CTAs with a tile of 64 x 64
-  // more than their buffers have no room where four without have.
+  // no barrier before them. An op that runs once can wait at a barrier for bytes of buffers: bytes
+  // beside them, as for a tile of 64 x 64 in fp16, may take the multiprocessor a CTA.
   constexpr int64_t kTurnBytes = 8192, kTurnBytesOnce = 2048;
   const bool isOnce = !current_->getParentOfType<LoopLikeOpInterface>();
   const int64_t free =

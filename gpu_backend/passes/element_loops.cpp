@@ -6,7 +6,6 @@
 #include "gpu_backend/passes/disjoint_arguments.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/DenseSet.h"
@@ -24,14 +23,14 @@ class ElementCode {
 public:
   explicit ElementCode(func::FuncOp function) : function_(function) {}
 
-  /// Whether it is of that kind, and its loads may come behind its stores.
+  /// Whether it is of that kind, and what it does to memory may be done part by part.
   bool match() {
     if (!llvm::hasSingleElement(function_.getBody()))
       return false;
     for (Operation &op : function_.getBody().front().without_terminator())
       if (!add(&op))
         return false;
-    return size_ != 0 && !stores_.empty() && mayPassStores();
+    return size_ != 0 && !stores_.empty() && mayBeInParts();
   }
 
   int64_t size() const { return size_; }
@@ -82,10 +81,10 @@ public:
 
   /// Makes the loop, each iteration of which does `part` elements.
   void loop(int64_t part) {
-    for (const auto &[loaded, stored] : pairs_)
-      requireDisjoint(function_, loaded, stored);
+    for (const auto &[argument, other] : pairs_)
+      requireDisjoint(function_, argument, other);
     OpBuilder builder(ops_.front());
-    const Location where = accesses_.front()->getLoc();
+    const Location where = stores_.front()->getLoc();
     const auto i32 = [&](int64_t value) {
       return arith::ConstantOp::create(builder, where,
                                        builder.getI32IntegerAttr(static_cast<int32_t>(value)));
@@ -145,13 +144,11 @@ private:
     if (auto load = dyn_cast<tl::LoadOp>(op)) {
       if (load.getIsVolatile())
         return false;
-      accesses_.push_back(op);
-      loads_.push_back(load.getPointer());
+      loads_.push_back(op);
       return note(load.getType());
     }
     if (auto store = dyn_cast<tl::StoreOp>(op)) {
-      accesses_.push_back(op);
-      stores_.push_back(store.getPointer());
+      stores_.push_back(op);
       return note(store.getValue().getType());
     }
     if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
@@ -171,21 +168,26 @@ private:
     return true;
   }
 
-  bool mayPassStores() {
-    for (Value load : loads_)
-      for (Value store : stores_) {
-        const std::optional<unsigned> loaded = argumentOf(load), stored = argumentOf(store);
-        if (!loaded || !stored || mayOverlap(function_, *loaded, *stored))
+  /// Whether no store goes to where another access of the kernel does: of a part, loads come behind
+  /// the stores of the parts before it, and so do stores that were before those.
+  bool mayBeInParts() {
+    for (auto [i, store] : llvm::enumerate(stores_)) {
+      llvm::SmallVector<Operation *> others(loads_);
+      others.append(stores_.begin() + static_cast<ptrdiff_t>(i) + 1, stores_.end());
+      const std::optional<unsigned> stored = argumentOf(store->getOperand(0));
+      for (Operation *other : others) {
+        const std::optional<unsigned> argument = argumentOf(other->getOperand(0));
+        if (!stored || !argument || mayOverlap(function_, *stored, *argument))
           return false;
-        pairs_.insert({*loaded, *stored});
+        pairs_.insert({*argument, *stored});
       }
+    }
     return true;
   }
 
   func::FuncOp function_;
   llvm::SmallVector<Operation *> ops_; ///< of blocks
-  llvm::SmallVector<Operation *> accesses_;
-  llvm::SmallVector<Value> loads_, stores_;
+  llvm::SmallVector<Operation *> loads_, stores_;
   llvm::SmallSetVector<std::pair<unsigned, unsigned>, 8> pairs_; ///< of arguments
   int64_t size_ = 0, bytes_ = 1;
 };

@@ -132,14 +132,14 @@ private:
   llvm::SmallPtrSet<Operation *, 16> seen_;
 };
 
-/// The layout of a buffer that only threads read, in wide pieces or by ldmatrix, with the swizzle
+/// The layout of a buffer that only threads read, by whole words or by ldmatrix, with the swizzle
 /// by which they meet fewer conflicts.
 SharedLayout withFewestConflicts(tl::LoadOp load, const SharedLayout &layout, int copiedBytes) {
-  constexpr int kWideBytes = 4;
+  constexpr int kWordBytes = 4;
   Readers readers;
   if (!readers.find(load.getResult()))
     return layout;
-  bool isWide = true;
+  bool readsWords = true;
   const auto wavefronts = [&](const SharedLayout &shared) {
     int sum = vectorStore(tlg::layoutOf(load.getType()), shared, copiedBytes).wavefronts;
     for (const LinearLayout &reader : readers.layouts()) {
@@ -149,12 +149,12 @@ SharedLayout withFewestConflicts(tl::LoadOp load, const SharedLayout &layout, in
       }
       const SharedAccess vectors = vectorLoad(reader, shared);
       sum += vectors.wavefronts;
-      isWide &= vectors.vectorBytes >= kWideBytes;
+      readsWords &= vectors.vectorBytes >= kWordBytes;
     }
     return sum;
   };
   const SharedLayout reversed = withReversedSwizzle(layout);
-  return wavefronts(reversed) < wavefronts(layout) && isWide ? reversed : layout;
+  return wavefronts(reversed) < wavefronts(layout) && readsWords ? reversed : layout;
 }
 
 } // namespace

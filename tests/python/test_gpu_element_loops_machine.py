@@ -105,6 +105,42 @@ def test_results_over_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "a few of a thread" not in kernels[-1].asm["plan"]
 
 
+def test_results_over_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where two results share memory, all of the second one is stored behind the first one."""
+    kernels = machine_backend.record(monkeypatch, "sm_90a")
+    s, k, t = options(1024, torch.float64)
+    want = wanted(s, k, t)
+    room = torch.zeros(1024 + 256, dtype=torch.float64)
+    out, more, last = room[256:], room[:1024], torch.zeros_like(s)
+    derivatives[(1,)](s, k, t, out, more, last, 1024, BLOCK=1024, num_warps=2)
+    assert "a few of a thread" not in kernels[-1].asm["plan"]
+    torch.testing.assert_close(more, want[1], rtol=1e-6, atol=1e-7)
+    torch.testing.assert_close(out[768:], want[0][768:], rtol=1e-6, atol=1e-7)
+
+
+@triton.jit
+def both_ends(x_ptr, out_ptr, BLOCK: tl.constexpr):
+    """Stores twice to one argument, the second time over some of the first one's elements."""
+    at = tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + at)
+    y = tl.exp(tl.log(x) * 0.3) / tl.sqrt(x + 1.0) + tl.erf(x) / (x + 2.0)
+    z = tl.exp(y * 0.2) / (y + x) + tl.log(y + 3.0) * x + tl.exp(-x) / tl.sqrt(y + x)
+    tl.store(out_ptr + at + BLOCK // 2, x * y / z)
+    tl.store(out_ptr + at, z * x / y)
+
+
+def test_two_stores_to_one_argument(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels = machine_backend.record(monkeypatch, "sm_90a")
+    (x,) = options(1024, torch.float64)[:1]
+    out = torch.zeros(1536, dtype=torch.float64)
+    both_ends[(1,)](x, out, BLOCK=1024, num_warps=1)
+    y = (x.log() * 0.3).exp() / (x + 1).sqrt() + torch.erf(x) / (x + 2)
+    z = (y * 0.2).exp() / (y + x) + (y + 3).log() * x + (-x).exp() / (y + x).sqrt()
+    want = torch.cat([z * x / y, (x * y / z)[512:]])
+    torch.testing.assert_close(out, want, rtol=1e-6, atol=1e-7)
+    assert "a few of a thread" not in kernels[0].asm["plan"]
+
+
 def test_what_hints_tell_of_is_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
     """A block's first element is a multiple, those of its parts are not."""
     kernels = machine_backend.record(monkeypatch, "sm_90a")

@@ -11,39 +11,32 @@ repository = Repository("ROCm/triton", "4a7afd262352be86cf2a10ef379469febaccf1bf
 FOLDER = "python/perf-kernels/"
 
 
-@repository.case(FOLDER + "rmsnorm.py", "rms_kernel", small=dict(m=20, n=1000), production=dict(m=8192, n=8192), rtol=1e-3, atol=1e-3)  # fmt: skip
-def rms_norm(file, device, m, n):
-    """The configurations have options of AMD's: the kernel itself, with 8 warps."""
-    x, weight = (tm.normal(*s, device=device, dtype=torch.float16) for s in ((m, n), (n,)))
-    block = min(65536 // 2, 1 << (n - 1).bit_length())
+def _rms_norm(file, x, weight, most, warps):
+    """The configurations have options of AMD's: the kernel itself, with a number of warps."""
+    (m, n), programs = x.shape, min(x.shape[0], 132)
+    block = min(most, 1 << (n - 1).bit_length())
 
     def run():
         y = torch.zeros_like(x)
-        programs = min(m, 132)
         file.rms_kernel.fn[(programs,)](
             y, x, weight, x.stride(0), y.stride(0), m, n, 1e-6, block, n > block, programs,
-            num_warps=8,
+            num_warps=warps,
         )  # fmt: skip
         return y
 
     return run, lambda: tm.rms_norm(x, weight, 1e-6)
+
+
+@repository.case(FOLDER + "rmsnorm.py", "rms_kernel", small=dict(m=20, n=1000), production=dict(m=8192, n=8192), rtol=1e-3, atol=1e-3)  # fmt: skip
+def rms_norm(file, device, m, n):
+    x, weight = (tm.normal(*s, device=device, dtype=torch.float16) for s in ((m, n), (n,)))
+    return _rms_norm(file, x, weight, 65536 // 2, 8)
 
 
 @repository.case(FOLDER + "rmsnorm.py", "rms_kernel", small=dict(m=5, n=20000), production=dict(m=2048, n=65536), rtol=1e-5, atol=1e-4)  # fmt: skip
 def rms_norm_of_long_rows(file, device, m, n):
     x, weight = tm.normal(m, n, device=device), tm.normal(n, device=device)
-    block = min(65536 // 4, 1 << (n - 1).bit_length())
-
-    def run():
-        y = torch.zeros_like(x)
-        programs = min(m, 132)
-        file.rms_kernel.fn[(programs,)](
-            y, x, weight, x.stride(0), y.stride(0), m, n, 1e-6, block, n > block, programs,
-            num_warps=16,
-        )  # fmt: skip
-        return y
-
-    return run, lambda: tm.rms_norm(x, weight, 1e-6)
+    return _rms_norm(file, x, weight, 65536 // 4, 16)
 
 
 @repository.case(FOLDER + "layernorm.py", "layernorm_kernel", small=dict(m=5, n=20000), production=dict(m=2048, n=32000), rtol=1e-4, atol=1e-4)  # fmt: skip
